@@ -1,0 +1,465 @@
+"""What happens in a call (past tense) and what is done about it (imperative).
+
+The conversation machine is told events and returns effects; nothing else passes between rooms.
+`turn` numbers the caller's turns, `reply` the agent's answers, `utterance` each piece of agent
+speech; all count up from 1 within a call and are never used twice.
+Positions are samples at the line's rate; `now` is passed beside the event, in loop seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = Mapping[str, Any]
+"""A parsed JSON object; the one place where Any is allowed past a parser."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallInfo:
+    """Who calls whom, over what."""
+
+    call_id: str
+    line: str
+    "`twilio`, `sip`, `webrtc`"
+    agent: str
+    caller: str = ""
+    "the caller's number or address: personal data"
+    callee: str = ""
+    rate: int = 8000
+    "samples per second in both directions"
+    codec: str = "pcmu"
+    "wire form of the line: `pcmu`, `pcma`, `l16`"
+    direction: Literal["inbound", "outbound"] = "inbound"
+    variables: Json = field(default_factory=dict)
+    "line headers, stream parameters, widget metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of an utterance, and when it sounds within it."""
+
+    text: str
+    start: float
+    "seconds from the utterance's first sample"
+    end: float
+    estimated: bool = False
+    "the voice gave no times; this is by proportion"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What is known of one utterance's way to the caller's ear, in samples."""
+
+    utterance: int
+    queued: int
+    "handed to playout, in all"
+    sent: int
+    "left this process"
+    heard: int
+    "reached the caller's ear"
+    error: int
+    "the heard figure is right within this many samples"
+    basis: Literal["acknowledged", "sent", "estimated"]
+    finished: bool = False
+    "everything was queued and everything was heard"
+
+
+# --- events from the line ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """The leg is up; sound may flow."""
+
+    info: CallInfo
+
+
+@dataclass(frozen=True, slots=True)
+class CallerKey:
+    """A key was pressed."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallerTyped:
+    """The caller wrote instead of speaking (widget)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallerGone:
+    """The leg is down."""
+
+    reason: str
+    failure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TransferEnded:
+    """A transfer was accepted or refused by the far side."""
+
+    accepted: bool
+    reason: str = ""
+
+
+# --- events from playout -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentBeganSounding:
+    """The caller hears the first sample of an utterance."""
+
+    utterance: int
+    when: float
+    "loop seconds at which that sample is heard"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHeard:
+    """An utterance was heard to its end."""
+
+    heard: Heard
+
+
+@dataclass(frozen=True, slots=True)
+class PlayoutDry:
+    """Nothing waits, everything sent was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayoutStalled:
+    """There is sound to send and none leaves."""
+
+    seconds: float
+
+
+# --- events from the backend ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CallerWords:
+    """The words of a caller's turn."""
+
+    turn: int
+    text: str
+    final: bool
+    seconds: float = 0.0
+    "processing time, where known"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyText:
+    """The model's next tokens of a reply."""
+
+    reply: int
+    utterance: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAudio:
+    """Sound of an utterance, at the line's rate; comes in order."""
+
+    reply: int
+    utterance: int
+    pcm: bytes
+    "signed 16-bit little-endian at the line's rate; empty when `payload` is given"
+    words: tuple[Word, ...] = ()
+    "the words in this piece, times from the utterance's first sample"
+    payload: bytes = b""
+    "the same in the line's wire form, for passing through"
+
+
+@dataclass(frozen=True, slots=True)
+class UtteranceEnded:
+    """All sound of an utterance has been given."""
+
+    reply: int
+    utterance: int
+    text: str = ""
+    "all of its text, where known"
+    asks: bool = False
+    "it ends in a question"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnded:
+    """The model has nothing more to say in this reply; says nothing about what was heard."""
+
+    reply: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAsked:
+    """The model wants a tool run."""
+
+    reply: int
+    ask: str
+    "the model's id of this request"
+    name: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswered:
+    """A tool came back, or failed, or ran out of time."""
+
+    ask: str
+    result: Json
+    outcome: Literal["done", "failed", "timeout", "refused", "cancelled"]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BackendReady:
+    """The backend can be talked to."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackendLost:
+    """The backend (or a part of it) failed; `part` says which."""
+
+    reason: str
+    part: Literal["recogniser", "model", "voice", "session"] = "session"
+    reply: int | None = None
+    "the reply that died with it"
+    fatal: bool = True
+    "nothing more can be had from this backend"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendTurn:
+    """A model that owns turn-taking says what it decided."""
+
+    kind: Literal["speech_started", "speech_stopped", "ended", "interrupted"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """What a model counted."""
+
+    figures: Json
+
+
+# --- effects ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribe:
+    """Get the words of the caller's sound in [start, end) ready; may be thrown away."""
+
+    turn: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Begin a reply that may be thrown away; nothing of it may be heard or take effect."""
+
+    turn: int
+    reply: int
+    start: int
+    end: int
+    history: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DropDraft:
+    """Throw a drafted reply away without trace."""
+
+    reply: int
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """The turn is confirmed: answer it. `reply` may already be drafted."""
+
+    turn: int
+    reply: int
+    utterance: int
+    "id for the reply's first utterance; further ones come from `NextUtterance` numbering"
+    start: int
+    end: int
+    history: tuple[Entry, ...] = ()
+    text: str = ""
+    "what the caller typed or keyed, when it was not spoken"
+    drafted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelReply:
+    """Stop generating; late output of this reply is void."""
+
+    reply: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Tell the model how much of an utterance was heard."""
+
+    utterance: int
+    heard_seconds: float
+    heard_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTool:
+    """Give a tool's result to the model; `proceed` asks it to go on speaking."""
+
+    reply: int
+    ask: str
+    name: str
+    result: Json
+    proceed: bool = True
+    utterance: int = 0
+    "id for the utterance that follows"
+    history: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inform:
+    """Tell the model something that nobody said (a key, what was not heard, a stale result)."""
+
+    text: str
+
+
+BackendCommand = (
+    Transcribe | Draft | DropDraft | Respond | CancelReply | Truncate | AnswerTool | Inform
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Speak:
+    """Say a fixed line with the configured voice, rendered ahead where possible."""
+
+    utterance: int
+    text: str
+    policy: Literal["interruptible", "uninterruptible"] = "interruptible"
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Queue sound of an utterance for the caller."""
+
+    utterance: int
+    pcm: bytes
+    payload: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class EndUtterance:
+    """All sound of an utterance is queued."""
+
+    utterance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duck:
+    """Lower the agent's voice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Send nothing for now, keep everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Play on at full level from the first sample the caller did not hear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Drop what waits, clear the far side; answered at once by what was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Run a tool in the background; its answer comes back as `ToolAnswered`."""
+
+    ask: str
+    name: str
+    arguments: Json
+    key: str
+    "idempotency key"
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTool:
+    """Stop a running read; a write is never cancelled."""
+
+    ask: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseProfile:
+    """Switch the patience of turn-taking."""
+
+    name: str
+    expects: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SendKeys:
+    """Press keys towards the far side."""
+
+    keys: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Put the caller through to someone else."""
+
+    target: str
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HangUp:
+    """End the call now; the ledger has been waited for."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchBackend:
+    """Close the present backend and open the next of the fallback chain."""
+
+    name: str
+    history: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write one line to the call log."""
+
+    event: str
+    fields: Json
+
+
+# --- history ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item of the conversation as it truly went; written when sound was heard."""
+
+    role: Literal["caller", "agent", "tool_ask", "tool_result", "note"]
+    text: str = ""
+    ask: str = ""
+    "id that joins a tool request and its result"
+    name: str = ""
+    "of the tool"
+    data: Json = field(default_factory=dict)
+    "arguments, or result"
+    interrupted: bool = False
+    "the agent meant to say more than was heard"

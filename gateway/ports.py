@@ -1,0 +1,290 @@
+"""The sockets of the gateway: what a line, a backend and the parts of a cascade must offer.
+
+A port is small, and what differs between implementations is data on it, never a class test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from gateway.events import (
+    AgentAudio,
+    BackendCommand,
+    BackendLost,
+    BackendReady,
+    BackendTurn,
+    CallerGone,
+    CallerKey,
+    CallerTyped,
+    CallerWords,
+    CallInfo,
+    Entry,
+    Json,
+    ReplyEnded,
+    ReplyText,
+    ToolAsked,
+    TransferEnded,
+    UsageReported,
+    UtteranceEnded,
+    Word,
+)
+from media.frame import AudioFrame
+from media.playout import Chunk, Playout
+
+LineEvent = CallerKey | CallerTyped | CallerGone | TransferEnded
+BackendEvent = (
+    CallerWords
+    | ReplyText
+    | AgentAudio
+    | UtteranceEnded
+    | ReplyEnded
+    | ToolAsked
+    | BackendReady
+    | BackendLost
+    | BackendTurn
+    | UsageReported
+)
+
+
+class Ear(Protocol):
+    """The call's side of a leg: what the line calls, on the loop, without waiting."""
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Take the caller's next frame; frames come in order, gaps are jumps in `start`."""
+
+    def notice(self, event: LineEvent) -> None:
+        """Take anything else that happened on the leg."""
+
+
+class Leg(Protocol):
+    """One caller on a line, after it was answered. All methods return at once."""
+
+    info: CallInfo
+    playout: Playout
+    "made by the line, since the lead and the wire form are the line's to know"
+
+    def attach(self, ear: Ear) -> None:
+        """Give sound and events to `ear` from now on; what came before is handed over first."""
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """Put what `playout.pull` returned on the wire; called every 20 ms, also with nothing."""
+
+    def clear(self) -> None:
+        """Make the far side forget what it has not played."""
+
+    def send_keys(self, keys: str) -> None:
+        """Press keys towards the caller's side, at a pace that is understood."""
+
+    def transfer(self, target: str, summary: str) -> None:
+        """Hand the caller to `target`; the outcome comes as `TransferEnded`."""
+
+    def hang_up(self, reason: str) -> None:
+        """End the call in the protocol's own way; `CallerGone` follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A call that wants to come in, before it is answered."""
+
+    info: CallInfo
+    accept: Callable[[], Leg]
+
+
+class Answer(Protocol):
+    """What a line asks when a call wants in, and what it does when one is up."""
+
+    def admit(self, agent: str) -> Refusal | None:
+        """Say whether one more call may come; called before anything is answered."""
+
+    def begin(self, leg: Leg) -> None:
+        """Run a call on an answered leg, in the background, until it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a call may not come in; each line says it in its own words."""
+
+    kind: Literal["busy", "unknown_agent", "draining", "forbidden"]
+    retry_after: int = 0
+    "seconds, where trying again makes sense"
+    text: str = ""
+
+
+# --- backends ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BackendTraits:
+    """What a backend can do; the conversation asks this and never the class."""
+
+    owns_turns: bool = False
+    "it decides itself when the caller is done and when it is interrupted"
+    truncates: bool = True
+    "it can be told how much of an utterance was heard"
+    drafts: bool = True
+    "a reply can be begun and thrown away"
+    tools: bool = True
+    cancels: bool = True
+    wants_transcript: bool = False
+    "it makes `CallerWords` itself from the sound it hears"
+    formats: tuple[str, ...] = ("l16",)
+    "wire forms it takes and gives"
+    session_seconds: float | None = None
+    "it must be renewed before this age"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendStart:
+    """What a backend is told when a call (or a renewal) begins."""
+
+    info: CallInfo
+    instructions: str
+    tools: tuple[ToolSpec, ...] = ()
+    history: tuple[Entry, ...] = ()
+    hints: tuple[str, ...] = ()
+    "words that callers are likely to say"
+    next_utterance: Callable[[], int] = field(default=lambda: 0)
+    "gives ids for utterances the backend begins on its own"
+
+
+class Backend(Protocol):
+    """Who answers: a speech-to-speech model, or a cascade. One per call."""
+
+    traits: BackendTraits
+
+    async def run(self, start: BackendStart, emit: Callable[[BackendEvent], None]) -> None:
+        """Serve one call until cancelled; failures are emitted as `BackendLost`, not raised."""
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Take the caller's sound; must not block."""
+
+    def perform(self, command: BackendCommand) -> None:
+        """Begin what is asked; must not block."""
+
+
+# --- parts of a cascade --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Words of a stretch of sound."""
+
+    text: str
+    final: bool = True
+    seconds: float = 0.0
+    "processing time"
+    words: tuple[Word, ...] = ()
+
+
+class RecogniserStream(Protocol):
+    """One caller's sound on its way to words."""
+
+    def feed(self, frame: AudioFrame) -> None:
+        """Take the next frame; must not block."""
+
+    async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
+        """Give the words in [start, end) samples; raises OSError or TimeoutError on failure."""
+
+    async def close(self) -> None:
+        """Let go of everything."""
+
+
+class Recogniser(Protocol):
+    """Turns speech into words."""
+
+    def open(
+        self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
+    ) -> RecogniserStream:
+        """Begin a caller's stream; `on_words` hears partials from recognisers that stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model and the gateway know it."""
+
+    name: str
+    description: str
+    parameters: Json
+    "JSON schema of the arguments"
+    effect: Literal["read", "write"] = "read"
+    timeout: float = 10.0
+    "seconds"
+    filler: str = ""
+    "what is said when it takes over a second; empty: the agent's own filler"
+    confirm: bool = False
+    "a write that needs the caller's explicit yes"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a language model; grows only at its end from turn to turn."""
+
+    call_id: str
+    instructions: str
+    history: tuple[Entry, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    priority: Literal["confirmed", "draft", "background"] = "confirmed"
+    variables: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next tokens."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDelta:
+    """A complete tool request."""
+
+    ask: str
+    name: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What the model counted."""
+
+    figures: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """The model knows what it asks for: evidence for turn-taking."""
+
+    expects: str
+    "`yes_no`, `name`, `digits`, `spelling`, `open`"
+    profile: str = ""
+
+
+ModelEvent = TextDelta | ToolDelta | ModelUsage | Expectation
+
+
+class LanguageModel(Protocol):
+    """Thinks of what to say."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Give the reply as it comes; closing the iterator stops the generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechChunk:
+    """Sound of a voice."""
+
+    pcm: bytes
+    "signed 16-bit little-endian at the rate asked for"
+    text: str
+    "the written words this chunk speaks, as the model wrote them"
+    words: tuple[Word, ...] = ()
+    "times from the first sample of this chunk"
+
+
+class Voice(Protocol):
+    """Speaks."""
+
+    def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+        """Speak a stream of tokens, giving sound at `rate` as early as it can be had."""

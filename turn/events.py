@@ -1,0 +1,226 @@
+"""What turn-taking is told and what it says: the vocabulary of the floor.
+
+Positions (`start`, `end`, `at`) are samples of the caller's stream at the line's own rate.
+Turn-taking knows no clock but that one: silence that did not arrive is fed as silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+# --- told to turn-taking -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceScored:
+    """The voice activity model judged one window of the caller's sound."""
+
+    start: int
+    end: int
+    probability: float
+    "that the window holds speech, 0 to 1"
+    level: float
+    "RMS of the window in dBFS (0 = full scale square wave; silence is -96)"
+    echo: float = 0.0
+    "how much of the window is explained by our own outbound sound, 0 to 1"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAssessed:
+    """The semantic detector answered an `AssessTurn`."""
+
+    at: int
+    "the `at` of the question"
+    probability: float | None
+    "that the caller is done, 0 to 1; None: late or failed, the silence timer decides"
+    queue_seconds: float = 0.0
+    model_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WordsArrived:
+    """The recogniser's words for the caller's current speech, so far."""
+
+    text: str
+    end: int
+    "how much sound the words cover"
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentBegan:
+    """The caller begins to hear an utterance of the agent."""
+
+    at: int
+    policy: Literal["interruptible", "uninterruptible"] = "interruptible"
+    asks: bool = False
+    "the utterance asks something, so that a yes is an answer and no back-channel"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFell:
+    """The caller has heard the last of the agent's sound; the floor is open."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPressed:
+    """The caller pressed a key: `0` to `9`, `*`, `#`, `A` to `D`."""
+
+    at: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChosen:
+    """From now on these patience settings hold: `quick`, `default`, `patient`, `digits`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the agent was just doing, evidence for how the caller's words are meant."""
+
+    expects: str = ""
+    "what was asked for: `yes_no`, `name`, `digits`, `spelling`, `open`, or empty"
+    tool_running: bool = False
+    "a tool with an effect runs: nothing is drafted, nothing is interrupted"
+
+
+TurnInput = (
+    VoiceScored
+    | TurnAssessed
+    | WordsArrived
+    | AgentBegan
+    | AgentFell
+    | KeyPressed
+    | ProfileChosen
+    | Moment
+)
+
+# --- said by turn-taking -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStarted:
+    """The caller began to speak (or to make a sound that passes the gate)."""
+
+    at: int
+    "when that was decided"
+    start: int
+    "first voiced sample"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStopped:
+    """The caller has paused."""
+
+    at: int
+    end: int
+    "last voiced sample, as far as the gate can tell"
+
+
+@dataclass(frozen=True, slots=True)
+class AssessTurn:
+    """Ask the semantic detector about the sound that ends at `at`."""
+
+    at: int
+    start: int
+    "where the turn began"
+    due: int
+    "position at which an answer is of no use any more"
+
+
+@dataclass(frozen=True, slots=True)
+class AskWords:
+    """Ask the recogniser for the words in [start, end)."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDrafted:
+    """The caller is probably done: work that can be thrown away may start."""
+
+    at: int
+    start: int
+    end: int
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResumed:
+    """The caller went on after all: drafts of this turn are void."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The caller is done; the agent has the floor."""
+
+    at: int
+    "when that was decided"
+    start: int
+    "first voiced sample of the turn"
+    end: int
+    "last voiced sample of the turn"
+    why: Literal["semantic", "silence", "words", "keys"]
+    probability: float | None = None
+    keys: str = ""
+    "the keys pressed, when keys are (part of) the turn"
+    late: bool = False
+    "the detector's answer was wanted and did not come in time"
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapBegan:
+    """The caller makes a sound over the agent: lower the agent's voice and wait."""
+
+    at: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapHeld:
+    """Still undecided and long: stop sending, keep everything, so that either answer is right."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapDismissed:
+    """The sound was no claim to the floor: play on, losing nothing."""
+
+    at: int
+    kind: Literal["backchannel", "noise", "echo", "wordless"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FloorClaimed:
+    """The caller takes the floor: stop, clear, learn what was heard."""
+
+    at: int
+    start: int
+    evidence: str
+    "what decided: `words`, `length`, `answer`, `level`, with figures, for the log"
+
+
+TurnOutput = (
+    SpeechStarted
+    | SpeechStopped
+    | AssessTurn
+    | AskWords
+    | TurnDrafted
+    | TurnResumed
+    | TurnEnded
+    | OverlapBegan
+    | OverlapHeld
+    | OverlapDismissed
+    | FloorClaimed
+)
