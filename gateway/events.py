@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from turn.events import FloorClaimed, TurnEnded
+
 Json = Mapping[str, Any]
 """A parsed JSON object; the one place where Any is allowed past a parser."""
 
@@ -106,6 +108,40 @@ class TransferEnded:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class EndAsked:
+    """The operator's side ends this call: say the line, then hang up."""
+
+    line: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """The deadline the machine asked for has come."""
+
+
+# --- events from turn-taking, with their place on the loop's clock -------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CallerTurnEnded:
+    """The caller is done."""
+
+    ended: TurnEnded
+    speech_end: float
+    "loop seconds at which the caller's last voiced sample arrived"
+
+
+@dataclass(frozen=True, slots=True)
+class CallerClaimed:
+    """The caller took the floor while the agent was sounding."""
+
+    claimed: FloorClaimed
+    onset: float
+    "loop seconds at which the caller's first voiced sample arrived"
+
+
 # --- events from playout -------------------------------------------------------------------
 
 
@@ -128,6 +164,13 @@ class AgentHeard:
 @dataclass(frozen=True, slots=True)
 class PlayoutDry:
     """Nothing waits, everything sent was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayoutFlushed:
+    """What waited was dropped; this is what is known of each unfinished utterance."""
+
+    heard: tuple[Heard, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +234,16 @@ class ReplyEnded:
     """The model has nothing more to say in this reply; says nothing about what was heard."""
 
     reply: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyExpects:
+    """The model knows what it asks the caller for: evidence for turn-taking."""
+
+    reply: int
+    expects: str
+    "`yes_no`, `name`, `digits`, `spelling`, `open`"
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)

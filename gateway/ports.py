@@ -23,6 +23,7 @@ from gateway.events import (
     Entry,
     Json,
     ReplyEnded,
+    ReplyExpects,
     ReplyText,
     ToolAsked,
     TransferEnded,
@@ -40,6 +41,7 @@ BackendEvent = (
     | AgentAudio
     | UtteranceEnded
     | ReplyEnded
+    | ReplyExpects
     | ToolAsked
     | BackendReady
     | BackendLost
