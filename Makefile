@@ -1,0 +1,114 @@
+# The one door: everything that is done with this project goes through here, in CI too.
+# Each step of the set-up leaves a stamp, so that the second `make test` starts at once.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+MADE := $(VENV)/.made
+PACKAGES := deploy/apt-packages.txt
+ROOMS := media inference turn tts gateway
+PYTEST := $(BIN)/pytest
+PYTEST_ARGS ?=
+
+##@ Use
+
+.PHONY: demo
+demo: setup ## Set everything up, start the gateway and hold one whole phone call with it
+	@$(BIN)/python -m bench.demo
+
+.PHONY: setup
+setup: $(MADE)/models ## Make .venv with everything pinned, and fetch the models
+
+##@ Work
+
+.PHONY: test
+test: setup debian-test ## Run the tests (PYTEST_ARGS="tests/media -x" narrows them)
+	@$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+
+.PHONY: check
+check: style types shape test ## Everything that must hold before a change is good
+
+.PHONY: style
+style: $(MADE)/project ## Format and lint, without changing anything
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make fix" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+
+.PHONY: types
+types: $(MADE)/project ## Check types, strictly
+	@$(BIN)/mypy $(addprefix -p ,$(ROOMS))
+
+.PHONY: shape
+shape: $(MADE)/project ## Check the direction of imports, and sizes and habits of the code
+	@$(BIN)/lint-imports --no-logo > $(MADE)/imports.log || { cat $(MADE)/imports.log; exit 1; }
+	@$(BIN)/python tools/shape.py
+
+.PHONY: fix
+fix: $(MADE)/project ## Format, and mend what the linter can mend
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+
+##@ Measure
+
+.PHONY: bench
+bench: setup ## Measure response, cut-ins and load over real sockets, and print the tables
+	@$(BIN)/python -m bench
+
+.PHONY: bench-turns
+bench-turns: setup ## Measure turn-taking over recorded speech, against plain silence timers
+	@$(BIN)/python -m bench.turns
+
+.PHONY: soak
+soak: setup ## Run what takes long: a thousand calls, memory and open files watched
+	@$(PYTEST) -m slow $(PYTEST_ARGS)
+
+.PHONY: test-peers
+test-peers: setup debian-test debian-test-peers ## Run the tests against programs written by others
+	@$(PYTEST) -m peer -rs $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none in this selection
+
+##@ Upkeep
+
+.PHONY: lock
+lock: $(MADE)/project ## Pin the newest versions that pyproject.toml allows
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
+	  --no-header --extra cpu --extra dev --python-version 3.11 pyproject.toml \
+	  -o requirements/lock.txt
+	@git --no-pager diff --stat requirements/lock.txt
+
+.PHONY: help
+help: ## Show this
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+
+# --- how it is set up --------------------------------------------------------------------------
+
+$(MADE)/venv: tools/venv.sh
+	@tools/venv.sh $(VENV)
+	@mkdir -p $(MADE) && touch $@
+
+$(MADE)/lock: requirements/lock.txt $(MADE)/venv
+	@echo "setup: installing what requirements/lock.txt pins" >&2
+	@$(BIN)/pip --disable-pip-version-check install --quiet --no-deps --require-hashes \
+	  --requirement requirements/lock.txt
+	@touch $@
+
+$(MADE)/project: pyproject.toml $(MADE)/lock
+	@echo "setup: installing parley itself, from this folder" >&2
+	@$(BIN)/pip --disable-pip-version-check install --quiet --no-deps --editable .
+	@touch $@
+
+$(MADE)/models: inference/models.toml $(MADE)/project
+	@echo "setup: fetching the models (about 60 MB, once)" >&2
+	@$(BIN)/parley models fetch
+	@touch $@
+
+# Debian packages that a target's tests need; without root the missing ones are named, and the
+# tests that need them skip themselves by name.
+.PHONY: debian-test debian-test-peers
+debian-test debian-test-peers: debian-%: | $(MADE)/venv
+	@[ $(MADE)/$@ -nt $(PACKAGES) ] || ! tools/debian.sh $* || touch $(MADE)/$@

@@ -1,0 +1,188 @@
+"""Checks sizes and habits of the code that ruff, mypy and import-linter do not look at.
+
+The rules: a file has at most 400 lines, a function 60, a class 14 attributes that change and 20
+methods; names do not end in words that say nothing; tasks are started in groups alone; a broad
+`except` carries a `# fence:` comment that says what it guards.
+Exceptions stand in tools/shape.toml, each with its reason; one that no longer applies is a fault.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("media", "inference", "turn", "tts", "gateway", "bench", "tools", "tests", "deploy")
+
+FILE_LINES = 400
+FUNCTION_LINES = 60
+CLASS_ATTRIBUTES = 14
+CLASS_METHODS = 20
+
+HOLLOW = ("Manager", "Handler", "Helper", "Util", "Utils", "Base", "Impl", "Service", "Processor")
+"""Endings that say nothing about what a class decides."""
+
+LOOSE = ("create_task", "ensure_future", "gather", "wait_for")
+"""Ways to start work that no task group owns; `create_task` on a group is the right one."""
+
+BROAD = ("Exception", "BaseException")
+
+LONG = "This file is long because"
+"""A file that must be longer says why in its first lines, beginning so."""
+
+HEAD = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place that breaks one rule."""
+
+    rule: str
+    where: str
+    "`path` or `path:name`, as an exception names it"
+    line: int
+    said: str
+
+    def __str__(self) -> str:
+        path = self.where.partition(":")[0]
+        return f"{path}:{self.line}: {self.rule}: {self.said}"
+
+
+def look(path: str, text: str) -> Iterator[Finding]:
+    """Find everything in one file that breaks a rule."""
+    lines = text.splitlines()
+    if len(lines) > FILE_LINES and LONG not in "\n".join(lines[:HEAD]):
+        yield Finding("file-lines", path, 1, f"{len(lines)} lines, at most {FILE_LINES}")
+    for name, node in _named(ast.parse(text), ""):
+        where = f"{path}:{name}" if name else path
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _function(where, node)
+            case ast.ClassDef():
+                yield from _class(where, node)
+            case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in LOOSE:
+                if _loose(attr, owner):
+                    said = f"{ast.unparse(node.func)} starts work outside a task group"
+                    yield Finding("loose-task", where, node.lineno, said)
+            case ast.ExceptHandler() if _broad(node) and "# fence:" not in lines[node.lineno - 1]:
+                said = "broad except without a `# fence:` comment that says what it guards"
+                yield Finding("broad-except", where, node.lineno, said)
+            case _:
+                pass
+
+
+def _named(node: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
+    """Walk a tree, each node with the dotted name of what it stands in."""
+    for child in ast.iter_child_nodes(node):
+        inner = name
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{name}.{child.name}" if name else child.name
+        yield inner, child
+        yield from _named(child, inner)
+
+
+def _function(where: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Finding]:
+    count = (node.end_lineno or node.lineno) - node.lineno + 1
+    if count > FUNCTION_LINES:
+        said = f"{node.name} has {count} lines, at most {FUNCTION_LINES}"
+        yield Finding("function-lines", where, node.lineno, said)
+
+
+def _class(where: str, node: ast.ClassDef) -> Iterator[Finding]:
+    for word in HOLLOW:
+        if node.name.endswith(word):
+            said = f"{node.name}: {word!r} does not say what it decides"
+            yield Finding("hollow-name", where, node.lineno, said)
+    methods = [
+        part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    if len(methods) > CLASS_METHODS:
+        said = f"{node.name} has {len(methods)} methods, at most {CLASS_METHODS}"
+        yield Finding("class-methods", where, node.lineno, said)
+    stored = set(_stored(node))
+    if len(stored) > CLASS_ATTRIBUTES:
+        said = f"{node.name} stores {len(stored)} attributes, at most {CLASS_ATTRIBUTES}"
+        yield Finding("class-attributes", where, node.lineno, said)
+
+
+def _stored(node: ast.ClassDef) -> Iterator[str]:
+    """Name what an instance stores and may change; a frozen dataclass is data, not state."""
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    if any("dataclass" in each and "frozen=True" not in each for each in decorators):
+        for part in node.body:
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                yield part.target.id
+    for inner in ast.walk(node):
+        targets: Iterable[ast.expr] = ()
+        match inner:
+            case ast.Assign(targets=several):
+                targets = several
+            case ast.AnnAssign(target=one) | ast.AugAssign(target=one):
+                targets = (one,)
+            case _:
+                pass
+        for target in targets:
+            for leaf in ast.walk(target):
+                match leaf:
+                    case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
+                        yield attr
+                    case _:
+                        pass
+
+
+def _loose(attr: str, owner: ast.expr) -> bool:
+    """Say whether a call starts work that nobody waits for."""
+    said = ast.unparse(owner).lower()
+    if attr == "create_task":
+        return said == "asyncio" or said.endswith(("loop", "loop()"))
+    return said == "asyncio"
+
+
+def _broad(node: ast.ExceptHandler) -> bool:
+    """Say whether a handler catches everything and keeps it."""
+    match node.body[-1]:
+        case ast.Raise(exc=None):
+            return False  # it only cleans up on the way
+        case _:
+            pass
+    if node.type is None:
+        return True
+    kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    return any(isinstance(kind, ast.Name) and kind.id in BROAD for kind in kinds)
+
+
+def excused(findings: Iterable[Finding], allowed: Iterable[dict[str, str]]) -> list[str]:
+    """Take the exceptions off the findings; give what is left to say, sorted."""
+    waiting = {(each["rule"], each["where"]): each["reason"] for each in allowed}
+    used: set[tuple[str, str]] = set()
+    left: list[str] = []
+    for finding in findings:
+        key = (finding.rule, finding.where)
+        if waiting.get(key):
+            used.add(key)
+        else:
+            left.append(str(finding))
+    for rule, where in waiting.keys() - used:
+        left.append(f"tools/shape.toml: {rule} at {where} is excused and does not occur")
+    return sorted(left)
+
+
+def main() -> int:
+    """Look at the whole project and print what breaks a rule."""
+    findings: list[Finding] = []
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            findings += look(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
+    table = tomllib.loads((ROOT / "tools/shape.toml").read_text("utf-8"))
+    left = excused(findings, table.get("allow", []))
+    for line in left:
+        print(line)
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
