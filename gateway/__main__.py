@@ -1,0 +1,85 @@
+"""The command line: finds the command, runs it, and turns mistakes into messages.
+
+Messages go to standard error and results to standard output; the exit status is 0 for done, 1 for
+a failure, 2 for wrong use or configuration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from gateway.commands import Command, all_commands, commands, load
+from gateway.toml_file import TomlError
+
+INTERRUPTED = 130
+"""128 + SIGINT, as shells report it."""
+
+
+def parser(found: Sequence[Command]) -> argparse.ArgumentParser:
+    """Make the parser for these commands."""
+    top = argparse.ArgumentParser(
+        prog="parley",
+        description="Answers phone calls and puts them through to a voice model.",
+        epilog="parley COMMAND --help says more.",
+    )
+    top.add_argument("--version", action="store_true", help="print the version and end")
+    group = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for each in found:
+        inner = group.add_parser(each.NAME, help=each.HELP, description=_sentence(each.HELP))
+        each.add_arguments(inner)
+        inner.set_defaults(run=each.run)
+    return top
+
+
+def _sentence(said: str) -> str:
+    return said[:1].upper() + said[1:] + ("" if said.endswith(".") else ".")
+
+
+def _wanted(arguments: Sequence[str]) -> list[Command]:
+    """Import the one command that is asked for, or all where that is not clear."""
+    known = commands()
+    if arguments and arguments[0] in known:
+        return [load(known[arguments[0]])]
+    return list(all_commands())
+
+
+def _version() -> str:
+    try:
+        return version("parley")
+    except PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `parley` with these arguments and give the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    top = parser(_wanted(arguments))
+    args = top.parse_args(arguments)
+    if args.version:
+        print(f"parley {_version()}")
+        return 0
+    if args.command is None:
+        top.print_help()
+        return 2
+    try:
+        status = int(args.run(args))
+        sys.stdout.flush()
+        return status
+    except TomlError as error:
+        for line in str(error).splitlines():
+            print(f"parley: {line}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left (`parley logs | head`); that is no failure of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

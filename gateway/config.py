@@ -1,0 +1,169 @@
+"""What the operator decides: one TOML file, and environment variables for secrets.
+
+Every setting has a default, so that no file is needed at all.
+Relative paths are meant from the folder of the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta
+
+from gateway.toml_file import EMPTY, decode, read
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+DEFAULT_FILE = Path("parley.toml")
+"""Used when it is there and no other file is named."""
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Where the gateway listens, and how it leaves."""
+
+    host: str = "127.0.0.1"
+    "`0.0.0.0` to be reached from other machines without a proxy or a tunnel on this one"
+    port: Port = 8080
+    "0: any free one, which is then said"
+    drain: Seconds = 600.0
+    "seconds that calls in progress are given to finish after SIGTERM; 600 is a long service call"
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """The call log, and what of it may be read."""
+
+    path: str = "logs/calls.jsonl"
+    "`-` is standard output"
+    mask: Literal["none", "partial", "full"] = "none"
+    "personal data: written; digits and addresses hidden; hidden altogether"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    "of the messages on standard error; the call log is always whole"
+    rotate_mb: Annotated[float, Meta(gt=0)] = 64.0
+    "the file is renamed when it is larger; about 100,000 turns"
+    keep: Annotated[int, Meta(ge=0, le=1000)] = 8
+    "how many renamed files stay"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSettings:
+    """Stereo recordings: caller left, agent right."""
+
+    enabled: bool = False
+    "off unless wanted: in many places callers must be told first"
+    folder: Path = Path("recordings")
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    """What runs the models of this process."""
+
+    providers: tuple[Literal["tensorrt", "cuda", "cpu"], ...] = ("cpu",)
+    "in the order wanted; one that is missing is an error"
+    allow_fallback: bool = False
+    "go on with the next provider where one is missing"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """How the end of a caller's turn is found, unless the agent says otherwise."""
+
+    profile: Literal["quick", "default", "patient", "digits"] = "default"
+    silence: Annotated[float, Meta(ge=0.1, le=10)] | None = None
+    "seconds of a plain silence timer in place of everything else, for comparison"
+    vad: Literal["silero", "webrtc"] = "silero"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """What the gateway takes on; past it, calls are refused and not served badly."""
+
+    calls: Count = 50
+    "at once; one core carries about as many with the embedded models"
+    retry_after: Seconds = 10.0
+    "seconds a refused caller is asked to wait"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsSettings:
+    """Who answers."""
+
+    folder: Path = Path("agents")
+    "one TOML file an agent"
+    default: str = "workshop"
+    "answers where a line names no other"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the operator decides."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+    agents: AgentsSettings = field(default_factory=AgentsSettings)
+    turn: TurnSettings = field(default_factory=TurnSettings)
+    runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    recording: RecordingSettings = field(default_factory=RecordingSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+
+
+def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from a file, else from `parley.toml` where there is one, else defaults.
+
+    Raise `TomlError` with every mistake of the file, in words for the operator.
+    """
+    if path is None and DEFAULT_FILE.exists():
+        path = DEFAULT_FILE
+    file = EMPTY if path is None else read(path)
+    settings = decode(Settings, file)
+    if path is not None:
+        settings = rooted(settings, path.parent)
+    return with_secrets(settings, os.environ if environment is None else environment)
+
+
+def rooted(settings: Settings, folder: Path) -> Settings:
+    """Take relative paths from a folder."""
+    log = settings.log.path
+    return replace(
+        settings,
+        agents=replace(settings.agents, folder=folder / settings.agents.folder),
+        recording=replace(settings.recording, folder=folder / settings.recording.folder),
+        log=replace(settings.log, path=log if log == "-" else str(folder / log)),
+    )
+
+
+def with_secrets(settings: T, environment: Mapping[str, str]) -> T:
+    """Fill every field that names an environment variable, in all sections."""
+    values: dict[str, Any] = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            values[each.name] = with_secrets(value, environment)
+        elif (variable := each.metadata.get("env")) and variable in environment:
+            values[each.name] = environment[variable]
+    return replace(settings, **values) if values else settings
+
+
+def secrets(settings: DataclassInstance) -> dict[str, str]:
+    """Give the environment variables that hold secrets, and what is in them now."""
+    found: dict[str, str] = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            found |= secrets(value)
+        elif variable := each.metadata.get("env"):
+            found[variable] = str(value)
+    return found
