@@ -345,6 +345,8 @@ class Respond:
     text: str = ""
     "what the caller typed or keyed, when it was not spoken"
     drafted: bool = False
+    again: bool = False
+    "the history already ends with what is to be answered; there is no new sound"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,363 @@
+"""A backend made of three parts: recogniser, language model, voice.
+
+One task per living reply: words, then tokens, then sound; each part starts on the first of what
+the one before it gives. A drafted reply stops short of the voice until its turn is confirmed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+from gateway.events import (
+    AgentAudio,
+    AnswerTool,
+    BackendCommand,
+    BackendLost,
+    BackendReady,
+    CallerWords,
+    CancelReply,
+    Draft,
+    DropDraft,
+    Entry,
+    Inform,
+    ReplyEnded,
+    ReplyExpects,
+    ReplyText,
+    Respond,
+    ToolAsked,
+    Transcribe,
+    Truncate,
+    UsageReported,
+    UtteranceEnded,
+    Word,
+)
+from gateway.ports import (
+    BackendEvent,
+    BackendStart,
+    BackendTraits,
+    Expectation,
+    LanguageModel,
+    ModelRequest,
+    ModelUsage,
+    Recogniser,
+    RecogniserStream,
+    TextDelta,
+    ToolDelta,
+    Transcript,
+    Voice,
+)
+from media.frame import AudioFrame
+
+EARLY_FRAMES = 500
+"""Sound kept while the parts are still being opened: ten seconds, far more than that takes."""
+
+Emit = Callable[[BackendEvent], None]
+Part = Literal["recogniser", "model", "voice"]
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeSettings:
+    """Limits of the parts; seconds."""
+
+    transcript_seconds: float = 3.0
+    "a recogniser that needs longer has failed: it works on a turn's tail, already heard"
+    first_token_seconds: float = 8.0
+    token_seconds: float = 5.0
+    "the longest gap between two tokens"
+    first_sound_seconds: float = 5.0
+    draft_voice: bool = False
+    "synthesise drafts too; their sound still waits for the confirmation"
+
+
+class PartFailed(Exception):
+    """A part of the cascade failed or hung."""
+
+    def __init__(self, part: Part, reason: str) -> None:
+        super().__init__(f"{part}: {reason}")
+        self.part: Part = part
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class _Job:
+    """One reply at work."""
+
+    reply: int
+    turn: int
+    start: int
+    end: int
+    history: tuple[Entry, ...]
+    text: str = ""
+    again: bool = False
+    utterance: int = 0
+    "0 until the turn is confirmed"
+    confirmed: asyncio.Event = field(default_factory=asyncio.Event)
+    answers: asyncio.Queue[AnswerTool] = field(default_factory=lambda: asyncio.Queue(64))
+    task: asyncio.Task[None] | None = None
+
+
+class Cascade:
+    """Runs replies for one call; decides nothing about turns."""
+
+    traits = BackendTraits(truncates=False, formats=("l16",))
+
+    def __init__(
+        self,
+        recogniser: Recogniser,
+        model: LanguageModel,
+        voice: Voice,
+        settings: CascadeSettings | None = None,
+        name: str = "cascade",
+    ) -> None:
+        self._recogniser = recogniser
+        self._model = model
+        self._voice = voice
+        self._settings = settings or CascadeSettings()
+        self._name = name
+        self._jobs: dict[int, _Job] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._stream: RecogniserStream | None = None
+        self._emit: Emit = lambda event: None
+        self._start: BackendStart | None = None
+        self._early: deque[AudioFrame] = deque(maxlen=EARLY_FRAMES)
+        self._early_jobs: list[_Job] = []
+
+    # --- the port ---------------------------------------------------------------------------
+
+    async def run(self, start: BackendStart, emit: Emit) -> None:
+        """Serve one call until cancelled."""
+        self._start, self._emit = start, emit
+        self._stream = self._recogniser.open(start.info.rate, start.hints)
+        while self._early:
+            self._stream.feed(self._early.popleft())
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                emit(BackendReady(self._name))
+                for job in self._early_jobs:
+                    self._begin(job)
+                self._early_jobs.clear()
+                await asyncio.Event().wait()
+        finally:
+            self._group = None
+            await self._stream.close()
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Pass the caller's sound to the recogniser."""
+        if self._stream is not None:
+            self._stream.feed(frame)
+        else:
+            self._early.append(frame)
+
+    def perform(self, command: BackendCommand) -> None:
+        """Begin what is asked."""
+        match command:
+            case Draft():
+                self._begin(
+                    _Job(command.reply, command.turn, command.start, command.end, command.history)
+                )
+            case Respond():
+                self._respond(command)
+            case CancelReply(reply=reply) | DropDraft(reply=reply):
+                self._cancel(reply)
+            case AnswerTool():
+                job = self._jobs.get(command.reply)
+                if job is not None and not job.answers.full():
+                    job.answers.put_nowait(command)
+            case Transcribe() | Truncate() | Inform():
+                pass  # the history in the next request says all of it
+            case _:
+                assert_never(command)
+
+    async def words(self, start: int, end: int) -> Transcript:
+        """Give the words of a stretch of the caller's sound, for turn-taking."""
+        if self._stream is None:
+            return Transcript("", final=False)
+        return await self._stream.transcribe(start, end, final=False)
+
+    # --- replies ----------------------------------------------------------------------------
+
+    def _begin(self, job: _Job) -> None:
+        self._jobs[job.reply] = job
+        if self._group is None:
+            self._early_jobs.append(job)
+            return
+        job.task = self._group.create_task(self._serve(job))
+
+    def _respond(self, command: Respond) -> None:
+        job = self._jobs.get(command.reply)
+        if job is None:
+            job = _Job(
+                command.reply,
+                command.turn,
+                command.start,
+                command.end,
+                command.history,
+                text=command.text,
+                again=command.again,
+            )
+            job.utterance = command.utterance
+            job.confirmed.set()
+            self._begin(job)
+            return
+        job.utterance = command.utterance
+        job.confirmed.set()
+
+    def _cancel(self, reply: int) -> None:
+        job = self._jobs.pop(reply, None)
+        if job is None:
+            return
+        if job.task is not None:
+            job.task.cancel()
+        elif job in self._early_jobs:
+            self._early_jobs.remove(job)
+
+    async def _serve(self, job: _Job) -> None:
+        try:
+            await self._reply(job)
+        except* PartFailed as failures:
+            failure = _first(failures)
+            self._emit(BackendLost(failure.reason, part=failure.part, reply=job.reply, fatal=False))
+        finally:
+            self._jobs.pop(job.reply, None)
+
+    async def _reply(self, job: _Job) -> None:
+        history = job.history
+        if not job.again:
+            text = job.text or await self._transcribe(job)
+            self._emit(CallerWords(job.turn, text, final=True))
+            if not text:
+                self._emit(ReplyEnded(job.reply))
+                return
+            history = (*history, Entry("caller", text))
+        while True:
+            asked = await self._generate(job, history)
+            if not asked:
+                break
+            answer = await job.answers.get()
+            while not answer.proceed:
+                answer = await job.answers.get()
+            history = answer.history
+            job.utterance = answer.utterance or job.utterance
+        self._emit(ReplyEnded(job.reply))
+
+    async def _transcribe(self, job: _Job) -> str:
+        assert self._stream is not None
+        try:
+            async with asyncio.timeout(self._settings.transcript_seconds):
+                found = await self._stream.transcribe(job.start, job.end, final=True)
+        except TimeoutError as late:
+            raise PartFailed("recogniser", "no transcript in time") from late
+        except OSError as broken:
+            raise PartFailed("recogniser", str(broken)) from broken
+        return found.text.strip()
+
+    # --- one round of the model, spoken as it comes --------------------------------------------
+
+    async def _generate(self, job: _Job, history: tuple[Entry, ...]) -> int:
+        """Speak one answer of the model; give the number of tools it asked for."""
+        tokens: asyncio.Queue[str | None] = asyncio.Queue(256)
+        async with asyncio.TaskGroup() as group:
+            speaking = group.create_task(self._speak(job, tokens))
+            try:
+                asked = await self._think(job, history, tokens)
+            except PartFailed:
+                speaking.cancel()
+                raise
+        return asked
+
+    async def _think(
+        self, job: _Job, history: tuple[Entry, ...], tokens: asyncio.Queue[str | None]
+    ) -> int:
+        assert self._start is not None
+        request = ModelRequest(
+            self._start.info.call_id,
+            self._start.instructions,
+            history,
+            self._start.tools,
+            "confirmed" if job.confirmed.is_set() else "draft",
+            self._start.info.variables,
+        )
+        asked = 0
+        stream = self._model.stream(request)
+        limit = self._settings.first_token_seconds
+        try:
+            while True:
+                async with asyncio.timeout(limit):
+                    event = await anext(stream, None)
+                if event is None:
+                    break
+                limit = self._settings.token_seconds
+                match event:
+                    case TextDelta(text=text):
+                        self._emit(ReplyText(job.reply, job.utterance, text))
+                        await tokens.put(text)
+                    case ToolDelta():
+                        asked += 1
+                        self._emit(ToolAsked(job.reply, event.ask, event.name, event.arguments))
+                    case ModelUsage(figures=figures):
+                        self._emit(UsageReported(dict(figures)))
+                    case Expectation():
+                        self._emit(ReplyExpects(job.reply, event.expects, event.profile))
+                    case _:
+                        assert_never(event)
+        except TimeoutError as late:
+            raise PartFailed("model", "no token in time") from late
+        except OSError as broken:
+            raise PartFailed("model", str(broken)) from broken
+        finally:
+            await _close(stream)
+        await tokens.put(None)
+        return asked
+
+    async def _speak(self, job: _Job, tokens: asyncio.Queue[str | None]) -> None:
+        """Give the tokens to the voice, and its sound to the call once the turn is confirmed."""
+        assert self._start is not None
+        rate = self._start.info.rate
+        if not self._settings.draft_voice:
+            await job.confirmed.wait()
+        spoken: list[str] = []
+        samples = 0
+        sound = self._voice.speak(_drain(tokens), rate)
+        try:
+            while True:
+                chunk = await anext(sound, None)
+                if chunk is None:
+                    break
+                await job.confirmed.wait()
+                offset = samples / rate
+                words = tuple(
+                    Word(w.text, w.start + offset, w.end + offset, w.estimated) for w in chunk.words
+                )
+                self._emit(AgentAudio(job.reply, job.utterance, chunk.pcm, words))
+                samples += len(chunk.pcm) // 2
+                spoken.append(chunk.text)
+        except (OSError, TimeoutError) as broken:
+            raise PartFailed("voice", str(broken) or "no sound in time") from broken
+        finally:
+            await _close(sound)
+        if samples:
+            text = "".join(spoken)
+            asks = text.rstrip().endswith("?")
+            self._emit(UtteranceEnded(job.reply, job.utterance, text, asks))
+
+
+def _first(failures: ExceptionGroup[PartFailed]) -> PartFailed:
+    """Give the first failure of a group; what followed it is its consequence."""
+    failure = failures.exceptions[0]
+    return _first(failure) if isinstance(failure, ExceptionGroup) else failure
+
+
+async def _drain(tokens: asyncio.Queue[str | None]) -> AsyncIterator[str]:
+    while (token := await tokens.get()) is not None:
+        yield token
+
+
+async def _close(stream: AsyncIterator[object]) -> None:
+    close = getattr(stream, "aclose", None)
+    if close is not None:
+        await close()

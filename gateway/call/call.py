@@ -1,0 +1,376 @@
+"""One call at work: the shell that feeds the conversation machine and performs its effects.
+
+One inbox, one performer, one fence. Everything here runs on the loop and returns at once; slow
+work runs in tasks of the call's own group and comes back as events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, assert_never
+
+import structlog
+
+from gateway.call.conversation import Conversation
+from gateway.call.ear import ContinuousStream
+from gateway.call.hearing import Hearing
+from gateway.call.state import Effect, Event
+from gateway.call.tasks import Tasks
+from gateway.call.track import AgentTrack, StereoSink
+from gateway.events import (
+    AgentAudio,
+    AgentBeganSounding,
+    AgentHeard,
+    AnswerTool,
+    BackendLost,
+    CallerGone,
+    CallerKey,
+    CallStarted,
+    CancelReply,
+    CancelTool,
+    ChooseProfile,
+    Draft,
+    DropDraft,
+    Duck,
+    EndUtterance,
+    Flush,
+    HangUp,
+    Heard,
+    Hold,
+    Inform,
+    Play,
+    PlayoutDry,
+    PlayoutFlushed,
+    PlayoutStalled,
+    Record,
+    Respond,
+    Resume,
+    RunTool,
+    SendKeys,
+    Speak,
+    SwitchBackend,
+    TimePassed,
+    ToolAnswered,
+    Transcribe,
+    Transfer,
+    Truncate,
+    UtteranceEnded,
+    Word,
+)
+from gateway.ports import Backend, BackendEvent, BackendStart, Leg, LineEvent
+from media.frame import AudioFrame
+from media.playout import Began, Dry, Finished, PlayoutEvent, Position, Stalled
+
+DUCK_DB = -14.0
+"""How far the agent's voice is lowered while a sound of the caller is judged: clearly given way,
+still understood."""
+
+GONE_SECONDS = 5.0
+"""How long a line may take to report a hang-up that was asked for."""
+
+WRITES_SECONDS = 15.0
+"""How long a write that is under way is waited for after the caller has gone."""
+
+log = structlog.get_logger("call")
+
+
+class FixedLine(Protocol):
+    """A sentence as sound."""
+
+    pcm: bytes
+    words: tuple[Word, ...]
+
+
+class FixedLineBook(Protocol):
+    """Where sentences are rendered ahead."""
+
+    def ready(self, text: str, rate: int) -> FixedLine | None:
+        """Give the sentence's sound, if it is there already."""
+
+    async def render(self, text: str, rate: int) -> FixedLine:
+        """Make the sentence's sound; raises OSError when the voice fails."""
+
+
+class Toolbox(Protocol):
+    """Where tools are run."""
+
+    async def run(self, effect: RunTool) -> ToolAnswered:
+        """Run one tool to its end; never raises for what the tool does."""
+
+
+class CallLog(Protocol):
+    """Where the call's story is written."""
+
+    def write(self, event: str, fields: Mapping[str, Any]) -> None:
+        """Write one line, without waiting."""
+
+
+class Call:
+    """Runs one call on one leg, from its start to its last word."""
+
+    def __init__(
+        self,
+        leg: Leg,
+        conversation: Conversation,
+        hearing: Hearing,
+        stream: ContinuousStream,
+        backends: Callable[[str], Backend],
+        start: Callable[[Conversation], BackendStart],
+        lines: FixedLineBook,
+        toolbox: Toolbox,
+        call_log: CallLog,
+        track: AgentTrack | None = None,
+        sink: StereoSink | None = None,
+    ) -> None:
+        self.leg = leg
+        self.conversation = conversation
+        self._hearing = hearing
+        self._stream = stream
+        self._make_backend = backends
+        self._start = start
+        self._lines = lines
+        self._toolbox = toolbox
+        self._log = call_log
+        self._track = track
+        self._sink = sink
+        self._inbox: deque[Event] = deque()
+        self._busy = False
+        self._tasks = Tasks(WRITES_SECONDS)
+        self._over = asyncio.Event()
+
+    # --- what the line calls -----------------------------------------------------------------
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Take the caller's next frame."""
+        for placed in self._stream.push(frame, self._now()):
+            self._take(placed)
+
+    def notice(self, event: LineEvent) -> None:
+        """Take anything else that happened on the leg."""
+        if isinstance(event, CallerKey):
+            self._hearing.key(event.key)
+        self.post(event)
+
+    # --- what the pacer calls ----------------------------------------------------------------
+
+    def tick(self, now: float) -> None:
+        """Send what is due, hear silence where nothing came, notice what was heard and waited."""
+        silence = self._stream.idle(now)
+        if silence is not None:
+            self._take(silence)
+        playout = self.leg.playout
+        chunks = playout.pull(now)
+        self.leg.send(chunks)
+        if chunks:
+            position = self._stream.position(now)
+            self._hearing.agent_sent(position, chunks)
+            if self._track is not None:
+                for chunk in chunks:
+                    self._track.left_here(position, chunk.payload)
+        elif self._track is not None:
+            self._track.tick(self._stream.position(now))
+        for event in playout.poll(now):
+            self._playout_event(event)
+        deadline = self.conversation.deadline
+        if deadline is not None and now >= deadline:
+            self.post(TimePassed())
+
+    # --- the inbox and the fence -----------------------------------------------------------------
+
+    def post(self, event: Event) -> None:
+        """Take an event: what it leads to is done before this returns, in order."""
+        self._inbox.append(event)
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._inbox:
+                one = self._inbox.popleft()
+                for effect in self.conversation.handle(one, self._now()):
+                    self._perform(effect)
+                if isinstance(one, CallerGone):
+                    self._over.set()
+        finally:
+            self._busy = False
+
+    async def run(self) -> None:
+        """Run the call until the leg is down and everything under way is done with."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._tasks.group = group
+                self._hearing.begin(group, self.post, self._words)
+                self._open_backend("")
+                self.post(CallStarted(self.leg.info))
+                self.leg.attach(self)
+                await self._over.wait()
+                await self._tasks.wind_up()
+        except Exception:  # fence: one broken call must not touch the others
+            log.exception("call_broke", call_id=self.leg.info.call_id)
+            self._log.write("fault", {"part": "gateway", "reason": "internal error"})
+            self.leg.hang_up("internal error")
+        finally:
+            self._hearing.close()
+            if self._track is not None:
+                self._track.close()
+
+    def end(self, event: Event) -> None:
+        """End the call from outside (drain, operator)."""
+        self.post(event)
+
+    # --- effects -----------------------------------------------------------------------------
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case (
+                Transcribe()
+                | Draft()
+                | DropDraft()
+                | Respond()
+                | CancelReply()
+                | Truncate()
+                | AnswerTool()
+                | Inform()
+            ):
+                self._tasks.backend_perform(effect)
+            case Record(event=event, fields=fields):
+                self._log.write(event, fields)
+            case Play() | EndUtterance() | Duck() | Hold() | Resume() | Flush():
+                self._perform_playout(effect)
+            case Speak(utterance=utterance, text=text):
+                self._speak(utterance, text)
+            case RunTool():
+                self._tasks.spawn(self._run_tool(effect), key=effect.ask, kind="tool")
+            case CancelTool(ask=ask):
+                self._tasks.cancel(ask)
+            case ChooseProfile(name=name, expects=expects):
+                self._hearing.choose(name, expects)
+            case SendKeys(keys=keys):
+                self.leg.send_keys(keys)
+            case Transfer(target=target, summary=summary):
+                self.leg.transfer(target, summary)
+            case HangUp(reason=reason):
+                self.leg.hang_up(reason)
+                self._tasks.spawn(self._gone_for_sure(reason), key="gone", kind="line")
+            case SwitchBackend(name=name):
+                self._open_backend(name)
+            case _:
+                assert_never(effect)
+
+    def _perform_playout(self, effect: Play | EndUtterance | Duck | Hold | Resume | Flush) -> None:
+        playout = self.leg.playout
+        match effect:
+            case Play(utterance=utterance, pcm=pcm, payload=payload):
+                playout.push(utterance, payload or playout.form.encode(pcm))
+            case EndUtterance(utterance=utterance):
+                playout.end(utterance)
+            case Duck():
+                playout.duck(DUCK_DB)
+            case Hold():
+                playout.hold()
+            case Resume():
+                playout.resume(self._now())
+            case Flush():
+                self._flush()
+            case _:
+                assert_never(effect)
+
+    def _flush(self) -> None:
+        now = self._now()
+        heard = tuple(_heard(position) for position in self.leg.playout.flush(now))
+        self.leg.clear()
+        self._hearing.agent_fell()
+        if self._track is not None:
+            self._track.cleared(self._stream.position(now))
+        self._inbox.append(PlayoutFlushed(heard))
+
+    def _speak(self, utterance: int, text: str) -> None:
+        line = self._lines.ready(text, self.leg.info.rate)
+        if line is not None:
+            self._say(utterance, line)
+        else:
+            self._tasks.spawn(self._render(utterance, text), key=f"line{utterance}", kind="line")
+
+    def _say(self, utterance: int, line: FixedLine) -> None:
+        self.post(AgentAudio(0, utterance, line.pcm, line.words))
+        self.post(UtteranceEnded(0, utterance))
+
+    async def _render(self, utterance: int, text: str) -> None:
+        try:
+            line = await self._lines.render(text, self.leg.info.rate)
+        except OSError as broken:
+            self._log.write("fault", {"part": "voice", "reason": str(broken)})
+            # The wait for a line that cannot be said must still end.
+            self.post(PlayoutDry())
+        else:
+            self._say(utterance, line)
+
+    async def _run_tool(self, effect: RunTool) -> None:
+        self.post(await self._toolbox.run(effect))
+
+    async def _gone_for_sure(self, reason: str) -> None:
+        await asyncio.sleep(GONE_SECONDS)
+        self.post(CallerGone(reason))
+
+    def _open_backend(self, name: str) -> None:
+        backend = self._make_backend(name)
+        self.conversation.state.traits = backend.traits
+        self._tasks.switch(backend, self._serve(backend))
+
+    async def _serve(self, backend: Backend) -> None:
+        def emit(event: BackendEvent) -> None:
+            if self._tasks.backend is backend:  # what a replaced backend still says is void
+                self.post(event)
+
+        try:
+            await backend.run(self._start(self.conversation), emit)
+        except Exception as broken:  # fence: a backend that breaks its port must not take the call
+            log.exception("backend_broke", call_id=self.leg.info.call_id)
+            emit(BackendLost(f"{type(broken).__name__}: {broken}"))
+
+    # --- sound in, positions out ---------------------------------------------------------------
+
+    def _take(self, frame: AudioFrame) -> None:
+        if self._sink is not None:
+            self._sink.left(frame.start, frame.pcm)
+        self._hearing.feed(frame)
+        backend = self._tasks.backend
+        if backend is not None:
+            backend.hear(frame)
+
+    async def _words(self, start: int, end: int) -> str:
+        words = getattr(self._tasks.backend, "words", None)
+        return "" if words is None else (await words(start, end)).text
+
+    def _playout_event(self, event: PlayoutEvent) -> None:
+        match event:
+            case Began(utterance=utterance, when=when):
+                said = self.conversation.state.speech.get(utterance)
+                if said is not None:
+                    self._hearing.agent_began(said.interruptible, said.asks)
+                self.post(AgentBeganSounding(utterance, when))
+            case Finished(position=position):
+                self.post(AgentHeard(_heard(position)))
+            case Dry():
+                self._hearing.agent_fell()
+                self.post(PlayoutDry())
+            case Stalled(seconds=seconds):
+                self.post(PlayoutStalled(seconds))
+            case _:
+                assert_never(event)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _heard(position: Position) -> Heard:
+    return Heard(
+        position.utterance,
+        position.queued,
+        position.sent,
+        position.heard,
+        position.error,
+        position.basis,
+        position.finished,
+    )

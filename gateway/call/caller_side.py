@@ -1,0 +1,308 @@
+"""What is done when the caller speaks, pauses, finishes, cuts in, presses keys or types."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gateway.call.replies import Reply
+from gateway.call.stages import TurnClock
+from gateway.call.state import CallerSide, CallState, Effects
+from gateway.events import (
+    BackendTurn,
+    CallerClaimed,
+    CallerKey,
+    CallerTurnEnded,
+    CallerTyped,
+    CallerWords,
+    ChooseProfile,
+    Draft,
+    DropDraft,
+    Duck,
+    Flush,
+    Hold,
+    Record,
+    Respond,
+    Resume,
+)
+from turn.events import (
+    OverlapBegan,
+    OverlapDismissed,
+    OverlapHeld,
+    SpeechStarted,
+    SpeechStopped,
+    TurnDrafted,
+    TurnResumed,
+)
+
+HELD_SECONDS = 3.0
+"""A reply held for a caller who made a sound is played after this, whatever the sound was.
+Longer than any patience profile asks a pause to be, so that a real turn always ends first."""
+
+
+def handle(state: CallState, event: CallerSide, now: float) -> Effects:
+    """Answer one event of the caller's side."""
+    match event:
+        case SpeechStarted():
+            return _speech_started(state)
+        case SpeechStopped():
+            state.caller_speaking = False
+            if state.waits.held is not None:
+                state.waits.held = now + HELD_SECONDS
+            return []
+        case TurnDrafted():
+            return _drafted(state, event, now)
+        case TurnResumed():
+            return drop_draft(state, "resumed")
+        case CallerTurnEnded():
+            return _turn_ended(state, event, now)
+        case OverlapBegan() | OverlapHeld() | OverlapDismissed():
+            return _overlap(event)
+        case CallerClaimed():
+            return claim(state, event)
+        case CallerWords():
+            return _words(state, event, now)
+        case CallerTyped(text=text):
+            return _typed(state, text, now)
+        case CallerKey(key=key):
+            # Turn-taking hears the key too and ends the turn that the keys make up.
+            return [Record("key", {"keys": key})]
+        case BackendTurn():
+            return _backend_turn(state, event, now)
+        case _:
+            assert_never(event)
+
+
+def drop_draft(state: CallState, why: str) -> Effects:
+    """Throw the draft away, with the reads it began."""
+    draft = state.replies.take_draft()
+    if draft is None:
+        return []
+    return [
+        *state.tools.interrupted(draft.id),
+        DropDraft(draft.id),
+        Record("draft", {"outcome": "dropped", "reply": draft.id, "why": why}),
+    ]
+
+
+def claim(state: CallState, event: CallerClaimed) -> Effects:
+    """The caller takes the floor: silence first, then everything else."""
+    state.claim = event
+    state.caller_speaking = True
+    state.waits.idle = None
+    return [Flush(), *state.give_up_reply()]
+
+
+def _overlap(event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
+    """Give way by degrees while a sound is judged; a sound that was no claim cost nothing."""
+    match event:
+        case OverlapBegan():
+            return [Duck()]
+        case OverlapHeld():
+            return [Hold()]
+        case OverlapDismissed(kind=kind, text=text):
+            word = "backchannel" if kind == "backchannel" else "resumed"
+            return [Resume(), Record(word, {"kind": kind, "text": text})]
+        case _:
+            assert_never(event)
+
+
+def _speech_started(state: CallState) -> Effects:
+    state.caller_speaking = True
+    state.waits.idle = None
+    reply = state.replies.current
+    if reply is not None and not reply.audible:
+        # An answer is on its way to a caller who goes on speaking: it waits for what this is.
+        state.waits.held = float("inf")
+        return [Hold()]
+    return []
+
+
+def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
+    rate = state.info.rate if state.info is not None else 8000
+    too_long = (event.end - event.start) / rate > state.settings.draft_turn_seconds
+    if (
+        not state.settings.drafts
+        or not state.traits.drafts
+        or too_long
+        or state.phase != "open"
+        or state.tools.busy
+        or state.replies.draft is not None
+    ):
+        return []
+    draft = state.replies.begin_draft(now, event.start)
+    return [
+        Draft(draft.turn, draft.id, event.start, event.end, state.history.entries()),
+        Record(
+            "draft",
+            {"outcome": "started", "reply": draft.id, "probability": event.probability},
+        ),
+    ]
+
+
+def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
+    state.caller_speaking = False
+    if state.phase != "open":
+        return drop_draft(state, "call ending")
+    ended = event.ended
+    effects = _give_way(state)
+    history = state.history.entries()
+    reply, drafted = state.replies.confirm(now, ended.start)
+    reply.utterance = state.speech.new_id()
+    reply.clock = TurnClock(
+        reply.turn,
+        event.speech_end,
+        now,
+        transcript=reply.transcript_at,
+        first_token=reply.first_token_at,
+        drafted=drafted,
+        draft_started=reply.started if drafted else None,
+    )
+    state.waits.reply = now + state.settings.reply_seconds
+    if state.settings.filler_for_model:
+        state.waits.filler = now + state.settings.filler_after
+    text = f"(pressed {ended.keys})" if ended.keys else ""
+    effects.append(
+        Record(
+            "turn_ended",
+            {
+                "turn": reply.turn,
+                "why": ended.why,
+                "probability": ended.probability,
+                "late": ended.late,
+                "seconds": (ended.end - ended.start) / (state.info.rate if state.info else 8000),
+                "keys": ended.keys,
+            },
+        )
+    )
+    if drafted:
+        effects += _use_draft(state, reply)
+    effects.append(
+        Respond(
+            reply.turn,
+            reply.id,
+            reply.utterance,
+            ended.start,
+            ended.end,
+            history,
+            text=text,
+            drafted=drafted,
+        )
+    )
+    effects += state.tools.confirmed(reply.id, reply.caller_text or "", now)
+    return effects
+
+
+def _use_draft(state: CallState, reply: Reply) -> Effects:
+    """Believe what was drafted, now that the turn is confirmed."""
+    effects: Effects = [Record("draft", {"outcome": "used", "reply": reply.id})]
+    if reply.caller_text:
+        effects += _believe_caller(state, reply, reply.caller_text)
+    if reply.draft_text:
+        _begin_text(state, reply, reply.draft_text)
+    if reply.expects is not None:
+        effects.append(ChooseProfile(reply.expects.profile or "default", reply.expects.expects))
+    return effects
+
+
+def _begin_text(state: CallState, reply: Reply, text: str) -> None:
+    utterance = state.speech.begin(reply.utterance, "reply", reply.id)
+    utterance.text += text
+    state.history.agent(utterance.id, text)
+
+
+def _give_way(state: CallState) -> Effects:
+    """A new turn ended while an answer was still on its way or sounding: that one is void."""
+    current = state.replies.current
+    state.waits.held = None
+    if current is None:
+        return [Resume()]
+    unheard = not current.audible
+    owed = current.generating or bool(state.speech.sounding())
+    effects = state.give_up_reply()
+    if owed:
+        effects.append(Flush())
+    if unheard and owed:
+        state.replies.unanswered = current.turn
+    return [*effects, Resume()]
+
+
+def _believe_caller(state: CallState, reply: Reply, text: str) -> Effects:
+    state.history.caller(text)
+    state.idle_asked = 0
+    state.replies.unanswered = None
+    return [Record("caller_spoke", {"turn": reply.turn, "text": text})]
+
+
+def _words(state: CallState, event: CallerWords, now: float) -> Effects:
+    reply = state.replies.of_turn(event.turn)
+    if reply is None or not event.final:
+        return []
+    reply.caller_text = event.text
+    reply.transcript_at = now
+    if reply.clock is None:  # still a draft: nothing of it is believed
+        return []
+    if reply.clock.transcript is None:
+        reply.clock.transcript = now
+    if event.text:
+        effects = _believe_caller(state, reply, event.text)
+        return effects + state.tools.confirmed(reply.id, event.text, now)
+    return _wordless(state, now)
+
+
+def _wordless(state: CallState, now: float) -> Effects:
+    """A turn without words was none: go back to what was owed, or to listening."""
+    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True})]
+    effects += state.give_up_reply()
+    if state.replies.unanswered is None:
+        state.waits.idle = now + state.settings.idle_seconds
+        return effects
+    state.replies.unanswered = None
+    return effects + respond_again(state, now)
+
+
+def respond_again(state: CallState, now: float) -> Effects:
+    """Ask for an answer to what the history ends with."""
+    reply, _ = state.replies.confirm(now, 0)
+    reply.utterance = state.speech.new_id()
+    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
+    reply.caller_text = ""
+    state.waits.reply = now + state.settings.reply_seconds
+    history = state.history.entries()
+    return [Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, again=True)]
+
+
+def _typed(state: CallState, text: str, now: float) -> Effects:
+    if state.phase != "open" or not text.strip():
+        return []
+    effects: Effects = [*drop_draft(state, "typed"), Flush(), *state.give_up_reply()]
+    history = state.history.entries()
+    reply, _ = state.replies.confirm(now, 0)
+    reply.utterance = state.speech.new_id()
+    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
+    reply.caller_text = text
+    state.waits.reply = now + state.settings.reply_seconds
+    effects += _believe_caller(state, reply, text)
+    effects.append(Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, text=text))
+    return effects + state.tools.confirmed(reply.id, text, now)
+
+
+def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
+    """A model that owns turns has decided; ours only follows."""
+    match event.kind:
+        case "speech_started":
+            state.caller_speaking = True
+            state.waits.idle = None
+            return []
+        case "speech_stopped":
+            state.caller_speaking = False
+            return []
+        case "ended":
+            state.caller_speaking = False
+            reply, _ = state.replies.confirm(now, 0)
+            reply.utterance = state.speech.new_id()
+            reply.clock = TurnClock(reply.turn, now, now)
+            return [Record("turn_ended", {"turn": reply.turn, "why": "backend"})]
+        case "interrupted":
+            return [Flush(), *state.give_up_reply()]
+        case _:
+            assert_never(event.kind)

@@ -1,0 +1,179 @@
+"""What is done when the call begins, waits too long, loses its backend, uses tools, or ends."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gateway.call.caller_side import respond_again
+from gateway.call.state import CallState, Course, Effects
+from gateway.events import (
+    BackendLost,
+    BackendReady,
+    CallerGone,
+    CallStarted,
+    EndAsked,
+    Flush,
+    HangUp,
+    Record,
+    Resume,
+    SwitchBackend,
+    TimePassed,
+    ToolAnswered,
+    ToolAsked,
+    TransferEnded,
+    UsageReported,
+)
+
+PATIENCE = 2
+"""Failures in a row after which the caller is told and let go, when there is no fallback."""
+
+
+def handle(state: CallState, event: Course, now: float) -> Effects:
+    """Answer one event of the call's course."""
+    match event:
+        case CallStarted():
+            return _started(state, event, now)
+        case CallerGone(reason=reason, failure=failure):
+            return _gone(state, reason, failure, now)
+        case TransferEnded():
+            return _transfer_ended(state, event)
+        case EndAsked(line=line, reason=reason):
+            return _end_asked(state, line, reason, now)
+        case TimePassed():
+            return _time_passed(state, now)
+        case BackendReady(name=name):
+            return [Record("backend", {"name": name, "state": "ready"})]
+        case BackendLost():
+            return _lost(state, event, now)
+        case UsageReported(figures=figures):
+            return [Record("usage", dict(figures))]
+        case ToolAsked():
+            return _tool_asked(state, event, now)
+        case ToolAnswered():
+            return state.tools.answered(state, event, now)
+        case _:
+            assert_never(event)
+
+
+def _started(state: CallState, event: CallStarted, now: float) -> Effects:
+    info = state.info = event.info
+    state.started = now
+    state.waits.limit = now + state.settings.call_seconds
+    fields = {
+        "line": info.line,
+        "from": info.caller,
+        "to": info.callee,
+        "agent": info.agent,
+        "direction": info.direction,
+        "codec": info.codec,
+    }
+    effects: Effects = [Record("call_started", fields)]
+    greeting = state.speak(state.settings.lines.greeting, "greeting")
+    if not greeting:
+        state.waits.idle = now + state.settings.idle_seconds
+    return effects + greeting
+
+
+def _gone(state: CallState, reason: str, failure: bool, now: float) -> Effects:
+    if state.phase == "ended":
+        return []
+    by_agent = state.phase == "ending" and state.at_end is None
+    state.phase = "ended"
+    for wait in ("idle", "reply", "filler", "held", "ending", "limit"):
+        setattr(state.waits, wait, None)
+    ended_by = "failure" if failure else "agent" if by_agent else "caller"
+    fields = {
+        "reason": reason,
+        "ended_by": ended_by,
+        "seconds": now - state.started,
+        "turns": state.replies.turn,
+    }
+    return [*state.tools.call_ended(), Record("call_ended", fields)]
+
+
+def _transfer_ended(state: CallState, event: TransferEnded) -> Effects:
+    outcome = {"accepted": event.accepted, "reason": event.reason}
+    effects: Effects = [Record("transfer", outcome)]
+    if not event.accepted and state.phase == "ending":
+        state.phase = "open"
+        state.history.note(f"The transfer failed: {event.reason or 'refused'}.")
+        effects += state.speak("I'm sorry, nobody could take the call. How else can I help?")
+    return effects
+
+
+def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
+    if state.phase != "open":
+        return []
+    effects: Effects = [Flush(), *state.give_up_reply(), Resume()] if line else []
+    effects += state.speak(line, "goodbye")
+    state.finish_with(HangUp(reason), now)
+    return effects if line else [HangUp(reason)]
+
+
+def _time_passed(state: CallState, now: float) -> Effects:
+    effects: Effects = list(state.tools.time_passed(state, now))
+    for wait in state.waits.expired(now):
+        match wait:
+            case "idle":
+                effects += _idle(state, now)
+            case "reply":
+                effects += _lost(state, BackendLost("no answer in time", fatal=False), now)
+            case "filler":
+                effects += state.speak(state.settings.lines.filler, "filler")
+            case "held":
+                effects.append(Resume())
+            case "ending":
+                at_end, state.at_end = state.at_end, None
+                effects.append(at_end if at_end is not None else HangUp("goodbye not heard"))
+            case "limit":
+                effects += _end_asked(state, state.settings.lines.goodbye, "call limit", now)
+            case _:
+                raise AssertionError(wait)
+    return effects
+
+
+def _idle(state: CallState, now: float) -> Effects:
+    if state.phase != "open" or state.caller_speaking or state.speech.sounding():
+        return []
+    state.idle_asked += 1
+    if state.idle_asked == 1 and state.settings.lines.still_there:
+        return [Record("idle", {"asked": 1}), *state.speak(state.settings.lines.still_there)]
+    return [
+        Record("idle", {"asked": state.idle_asked}),
+        *_end_asked(state, state.settings.lines.goodbye, "caller silent", now),
+    ]
+
+
+def _lost(state: CallState, event: BackendLost, now: float) -> Effects:
+    """A failure is never silence: a spoken answer, then the fallback, then an orderly end."""
+    if event.reply is not None and state.replies.find(event.reply) is None:
+        return []  # it died with something nobody waits for any more
+    fault = {"part": event.part, "reason": event.reason, "fatal": event.fatal}
+    effects: Effects = [Record("fault", fault)]
+    if state.phase != "open":
+        return effects
+    owed = state.replies.current is not None
+    draft = state.replies.take_draft()
+    if draft is not None:
+        effects += state.tools.interrupted(draft.id)
+    effects += state.give_up_reply()
+    state.losses += 1
+    if event.fatal and state.fallback < len(state.settings.fallbacks):
+        name = state.settings.fallbacks[state.fallback]
+        state.fallback += 1
+        effects += state.speak(state.settings.lines.filler, "filler")
+        effects.append(SwitchBackend(name, state.history.entries()))
+        return effects + (respond_again(state, now) if owed else [])
+    if not event.fatal and state.losses < PATIENCE:
+        return effects + state.speak(state.settings.lines.again)
+    effects += state.speak(state.settings.lines.apology)
+    effects += state.speak(state.settings.lines.goodbye, "goodbye")
+    state.finish_with(HangUp("backend lost"), now)
+    return effects
+
+
+def _tool_asked(state: CallState, event: ToolAsked, now: float) -> Effects:
+    reply = state.replies.find(event.reply)
+    if reply is None:
+        return []
+    return state.tools.asked(state, reply, event, now)

@@ -1,0 +1,87 @@
+"""The caller's sound on its way in: one continuous stream, whatever the line left out.
+
+Positions are the ear's own: sound is appended in the order it comes, gaps are filled with silence
+(by the line's positions where it has them, by the clock where nothing comes at all), and nothing
+that arrives late is dropped.
+"""
+
+from __future__ import annotations
+
+from media.frame import AudioFrame
+
+KEPT_SECONDS = 30.0
+"""Sound kept for the recogniser's and the detector's questions about the recent past."""
+
+SILENT_AFTER = 0.12
+"""When nothing came for this long the clock feeds silence: six telephone frames, more than the
+jitter of a usable line, less than the pause after which a turn is judged."""
+
+LONGEST_GAP = 10.0
+"""A jump in the line's positions beyond this is a fault of the line, not a silence."""
+
+
+class ContinuousStream:
+    """Gives the caller's sound unbroken positions, and those positions a place on the clock."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self.end = 0
+        "position one past the last sample so far"
+        self.silence_fed = 0
+        "samples of silence that stand for sound that never came"
+        self._ahead = 0
+        "silence fed by the clock since the last frame, which the line's next position may cover"
+        self._line_end: int | None = None
+        self._offset: float | None = None
+
+    def push(self, frame: AudioFrame, now: float) -> list[AudioFrame]:
+        """Append a frame from the line; give it re-positioned, after the silence before it."""
+        frames = []
+        if self._line_end is not None and frame.start > self._line_end + self._ahead:
+            missing = frame.start - self._line_end - self._ahead
+            if missing <= LONGEST_GAP * self.rate:
+                frames.append(self._silence(missing))
+        self._line_end = frame.end
+        self._ahead = 0
+        placed = AudioFrame(frame.pcm, frame.rate, self.end, frame.payload, frame.codec)
+        self.end = placed.end
+        self._observe(now)
+        frames.append(placed)
+        return frames
+
+    def idle(self, now: float) -> AudioFrame | None:
+        """Give the silence that stands for frames that did not come, if it is time for any."""
+        if self._offset is None:
+            self._offset = now - self.end / self.rate
+        due = int((now - self._offset - SILENT_AFTER) * self.rate)
+        step = self.rate // 50
+        missing = (due - self.end) // step * step
+        if missing <= 0:
+            return None
+        self._ahead += missing
+        return self._silence(missing)
+
+    def when(self, position: int) -> float:
+        """Give the loop time at which the sample at `position` arrived."""
+        return (self._offset or 0.0) + position / self.rate
+
+    def position(self, now: float) -> int:
+        """Give the position of the sample that arrives at `now`."""
+        return int((now - (self._offset or now)) * self.rate)
+
+    def _silence(self, samples: int) -> AudioFrame:
+        frame = AudioFrame(bytes(2 * samples), self.rate, self.end)
+        self.end += samples
+        self.silence_fed += samples
+        return frame
+
+    def _observe(self, now: float) -> None:
+        """Follow the earliest arrivals (they met no queue), and slowly, clocks that drift."""
+        offset = now - self.end / self.rate
+        if self._offset is None or offset < self._offset:
+            self._offset = offset
+        elif offset - self._offset > SILENT_AFTER:
+            # The line stalled and resumed behind us: positions now mean a later time.
+            self._offset = offset
+        else:
+            self._offset += (offset - self._offset) * 0.001

@@ -1,0 +1,264 @@
+"""How a call listens: sound to voice activity, voice to turn-taking, its questions to the models.
+
+Runs on the loop and returns at once; the two questions turn-taking asks (is the caller done, what
+were the words) run in the call's task group and come back as its inputs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Protocol, assert_never
+
+import numpy as np
+from media.level import voiced_span
+
+from gateway.call.ear import ContinuousStream
+from gateway.call.state import Event
+from gateway.events import CallerClaimed, CallerTurnEnded
+from media.codec import WireForm
+from media.frame import AudioFrame, Samples
+from media.playout import Chunk
+from turn.events import (
+    AgentBegan,
+    AgentFell,
+    AskWords,
+    AssessTurn,
+    FloorClaimed,
+    KeyPressed,
+    Moment,
+    OverlapBegan,
+    OverlapDismissed,
+    OverlapHeld,
+    ProfileChosen,
+    SpeechStarted,
+    SpeechStopped,
+    TurnAssessed,
+    TurnDrafted,
+    TurnEnded,
+    TurnInput,
+    TurnOutput,
+    TurnResumed,
+    VoiceScored,
+    WordsArrived,
+)
+
+EDGE_SECONDS = 0.35
+"""How far the energy edge may lie from the voice model's: it calls a stop 70 ms late in the median
+and is late by up to 0.3 s after a fading last syllable."""
+
+RECENT_SECONDS = 12.0
+"""Sound kept for finding the energy edge of a turn: its tail is what matters."""
+
+
+class VoiceStream(Protocol):
+    """One caller's place in the voice activity service."""
+
+    def feed(self, samples: Samples) -> None:
+        """Take sound; windows are judged together with those of all other calls."""
+
+    def close(self) -> None:
+        """Give the place back."""
+
+
+class TurnStream(Protocol):
+    """One caller's place in the semantic detector."""
+
+    def feed(self, samples: Samples) -> None:
+        """Take sound; what can be computed ahead is."""
+
+    async def assess(self, start: int, at: int, due_seconds: float) -> TurnAssessed:
+        """Ask about the sound in [start, at); probability None when it came too late."""
+
+    def close(self) -> None:
+        """Let go of the sound."""
+
+
+class Echo(Protocol):
+    """Knows our own outbound sound, to recognise it when it comes back."""
+
+    def sent(self, position: int, pcm: bytes) -> None:
+        """Take what is heard at the far side from `position` of the caller's stream on."""
+
+    def explain(self, samples: Samples, start: int) -> float:
+        """Say how much of an inbound window is our own sound, 0 to 1."""
+
+
+class Taking(Protocol):
+    """The turn-taking machine."""
+
+    def handle(self, event: TurnInput) -> list[TurnOutput]:
+        """Take an input; give what follows."""
+
+
+class Hearing:
+    """Feeds turn-taking and passes on what it decides, with its place on the loop's clock."""
+
+    def __init__(
+        self,
+        stream: ContinuousStream,
+        voice: Callable[[Callable[[Sequence[VoiceScored]], None]], VoiceStream],
+        turns: TurnStream | None,
+        taking: Taking,
+        form: WireForm,
+        echo: Echo | None = None,
+    ) -> None:
+        self._stream = stream
+        self._voice = voice(self.scored)
+        self._turns = turns
+        self._taking = taking
+        self._form = form
+        self._echo = echo
+        self._recent: deque[AudioFrame] = deque()
+        self._post: Callable[[Event], None] = lambda event: None
+        self._words: Callable[[int, int], Awaitable[str]] | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._sounding = False
+        self._reached = 0
+
+    def begin(
+        self,
+        group: asyncio.TaskGroup,
+        post: Callable[[Event], None],
+        words: Callable[[int, int], Awaitable[str]],
+    ) -> None:
+        """Start to pass decisions on; questions run in `group`."""
+        self._group, self._post, self._words = group, post, words
+
+    def close(self) -> None:
+        """Let go of the models; later answers go nowhere."""
+        self._group = None
+        self._voice.close()
+        if self._turns is not None:
+            self._turns.close()
+        self._recent.clear()
+
+    # --- what the call says ------------------------------------------------------------------
+
+    def feed(self, frame: AudioFrame) -> None:
+        """Take the caller's next sound, already in its place."""
+        self._recent.append(frame)
+        oldest = frame.end - int(RECENT_SECONDS * frame.rate)
+        while self._recent[0].end < oldest:
+            self._recent.popleft()
+        samples = frame.samples()
+        self._voice.feed(samples)
+        if self._turns is not None:
+            self._turns.feed(samples)
+
+    def key(self, key: str) -> None:
+        """A key was pressed."""
+        self._tell(KeyPressed(self._stream.end, key))
+
+    def choose(self, profile: str, expects: str) -> None:
+        """From now on this patience; and this is what was asked for."""
+        self._tell(ProfileChosen(profile))
+        self._tell(Moment(expects))
+
+    def agent_sent(self, position: int, chunks: Sequence[Chunk]) -> None:
+        """Sound left for the caller: what may come back as echo."""
+        if self._echo is None:
+            return
+        for chunk in chunks:
+            self._echo.sent(position, self._form.decode(chunk.payload))
+            position += len(chunk.payload) // self._form.bytes_per_sample
+
+    def agent_began(self, interruptible: bool, asks: bool) -> None:
+        """The caller begins to hear an utterance."""
+        self._sounding = True
+        policy = "interruptible" if interruptible else "uninterruptible"
+        self._tell(AgentBegan(self._reached, policy, asks))  # type: ignore[arg-type]
+
+    def agent_fell(self) -> None:
+        """The caller has heard everything."""
+        if self._sounding:
+            self._sounding = False
+            self._tell(AgentFell(self._reached))
+
+    # --- what the voice activity service says ----------------------------------------------------
+
+    def scored(self, windows: Sequence[VoiceScored]) -> None:
+        """Take the judgement of windows, in order."""
+        for window in windows:
+            if self._echo is not None and self._sounding and window.probability > 0.1:
+                window = self._with_echo(window)
+            self._reached = window.end
+            self._tell(window)
+
+    def _with_echo(self, window: VoiceScored) -> VoiceScored:
+        assert self._echo is not None
+        samples = self._sound(window.start, window.end)
+        echo = self._echo.explain(samples, window.start)
+        return VoiceScored(window.start, window.end, window.probability, window.level, echo)
+
+    # --- what turn-taking says -------------------------------------------------------------------
+
+    def _tell(self, event: TurnInput) -> None:
+        for output in self._taking.handle(event):
+            self._act(output)
+
+    def _act(self, output: TurnOutput) -> None:
+        match output:
+            case AssessTurn():
+                self._ask(self._assess(output))
+            case AskWords():
+                self._ask(self._ask_words(output))
+            case TurnEnded(start=start, end=end):
+                speech_end = self._stream.when(self._energy_end(start, end))
+                self._post(CallerTurnEnded(output, speech_end))
+            case FloorClaimed(start=start):
+                self._post(CallerClaimed(output, self._stream.when(start)))
+            case (
+                SpeechStarted()
+                | SpeechStopped()
+                | TurnDrafted()
+                | TurnResumed()
+                | OverlapBegan()
+                | OverlapHeld()
+                | OverlapDismissed()
+            ):
+                self._post(output)
+            case _:
+                assert_never(output)
+
+    def _ask(self, question: Coroutine[None, None, None]) -> None:
+        if self._group is not None:
+            self._group.create_task(question)
+
+    async def _assess(self, question: AssessTurn) -> None:
+        if self._turns is None:
+            self._tell(TurnAssessed(question.at, None))
+            return
+        due = (question.due - question.at) / self._stream.rate
+        answer = await self._turns.assess(question.start, question.at, due)
+        if self._group is not None:
+            self._tell(answer)
+
+    async def _ask_words(self, question: AskWords) -> None:
+        assert self._words is not None
+        try:
+            text = await self._words(question.start, question.end)
+        except (OSError, TimeoutError):
+            return  # words are evidence, not a need: the turn is decided without them
+        if self._group is not None:
+            self._tell(WordsArrived(text, question.end))
+
+    def _energy_end(self, start: int, end: int) -> int:
+        """Find the last voiced sample by energy near where the voice model saw it."""
+        margin = int(EDGE_SECONDS * self._stream.rate)
+        first = max(start - margin, end - 8 * self._stream.rate)
+        sound = self._sound(first, self._stream.end)
+        span = voiced_span(sound, self._stream.rate)
+        if span is None:
+            return end
+        edge = self._stream.end - len(sound) + span[1]
+        return edge if abs(edge - end) <= margin else end
+
+    def _sound(self, start: int, end: int) -> Samples:
+        parts = [
+            frame.samples()[max(0, start - frame.start) : max(0, end - frame.start)]
+            for frame in self._recent
+            if frame.end > start and frame.start < end
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int16)

@@ -1,0 +1,74 @@
+"""The conversation as it truly went: what was said, heard, asked of tools and answered.
+
+Agent speech takes its place when it is begun and keeps it, so that a prompt made from the history
+only grows at its end; a cut-in shortens the words of that one entry to what was heard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gateway.events import Entry, Json
+
+
+@dataclass(slots=True)
+class _Slot:
+    entry: Entry
+    utterance: int = 0
+    open: bool = False
+    "text may still come"
+
+
+class History:
+    """Holds the entries in order; never invents and never reorders."""
+
+    def __init__(self, entries: tuple[Entry, ...] = ()) -> None:
+        self._slots = [_Slot(entry) for entry in entries]
+        self._agent: dict[int, _Slot] = {}
+
+    def caller(self, text: str) -> None:
+        """The caller said or keyed something."""
+        self._slots.append(_Slot(Entry("caller", text)))
+
+    def note(self, text: str) -> None:
+        """Something happened that nobody said."""
+        self._slots.append(_Slot(Entry("note", text)))
+
+    def agent(self, utterance: int, text: str) -> None:
+        """The agent says more of an utterance; it is believed until it is cut."""
+        slot = self._agent.get(utterance)
+        if slot is None:
+            slot = _Slot(Entry("agent", text), utterance, open=True)
+            self._agent[utterance] = slot
+            self._slots.append(slot)
+        elif slot.open:
+            slot.entry = replace(slot.entry, text=slot.entry.text + text)
+
+    def heard(self, utterance: int) -> None:
+        """An utterance was heard to its end: its text stands."""
+        slot = self._agent.pop(utterance, None)
+        if slot is not None:
+            slot.open = False
+
+    def cut(self, utterance: int, heard_text: str) -> None:
+        """An utterance was cut: only `heard_text` was said; nothing heard, nothing said."""
+        slot = self._agent.pop(utterance, None)
+        if slot is None:
+            return
+        slot.open = False
+        if heard_text:
+            slot.entry = replace(slot.entry, text=heard_text, interrupted=True)
+        else:
+            self._slots.remove(slot)
+
+    def tool_asked(self, ask: str, name: str, arguments: Json) -> None:
+        """The model asked for a tool."""
+        self._slots.append(_Slot(Entry("tool_ask", ask=ask, name=name, data=arguments)))
+
+    def tool_answered(self, ask: str, name: str, result: Json) -> None:
+        """The tool answered; this stays whatever happens to the speech around it."""
+        self._slots.append(_Slot(Entry("tool_result", ask=ask, name=name, data=result)))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Give what stands now."""
+        return tuple(slot.entry for slot in self._slots if slot.entry.text or slot.entry.ask)

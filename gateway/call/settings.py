@@ -1,0 +1,60 @@
+"""What an agent's file decides about the course of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gateway.ports import ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FixedLines:
+    """Sentences the gateway says by itself, rendered before they are needed."""
+
+    greeting: str = "Hello, how can I help you?"
+    filler: str = "One moment, please."
+    apology: str = "I'm sorry, I'm having trouble on my side."
+    again: str = "I'm sorry, could you say that again?"
+    still_there: str = "Are you still there?"
+    goodbye: str = "Thank you for calling. Goodbye."
+    draining: str = "I'm sorry, I have to end this call now. Please call again in a minute."
+
+    def all(self) -> tuple[str, ...]:
+        """List every line that is not empty."""
+        lines = (
+            self.greeting,
+            self.filler,
+            self.apology,
+            self.again,
+            self.still_there,
+            self.goodbye,
+            self.draining,
+        )
+        return tuple(line for line in lines if line)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSettings:
+    """Limits and habits of one agent's conversations; times in seconds."""
+
+    agent: str = "agent"
+    instructions: str = ""
+    lines: FixedLines = field(default_factory=FixedLines)
+    tools: tuple[ToolSpec, ...] = ()
+    idle_seconds: float = 8.0
+    "silence after which a caller is asked whether they are there; then once more, then goodbye"
+    filler_after: float = 1.0
+    "a wait longer than this is bridged by the filler (people notice from about a second)"
+    filler_for_model: bool = False
+    "say the filler also when the model, not a tool, is what is waited for"
+    reply_seconds: float = 10.0
+    "a reply that has made no sound by then has failed"
+    call_seconds: float = 3600.0
+    ending_seconds: float = 15.0
+    "the longest a hang-up waits for its goodbye to be heard"
+    drafts: bool = True
+    draft_turn_seconds: float = 20.0
+    "longer turns are rarely at their end when they pause, so that drafts of them are wasted"
+    fallbacks: tuple[str, ...] = ()
+    "backends to go on with when the present one is lost"
+    language: str = "en"

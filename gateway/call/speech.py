@@ -1,0 +1,78 @@
+"""What the agent has said so far: each utterance's text, words and fate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.events import Heard, Word
+
+UtteranceKind = Literal["greeting", "reply", "filler", "line", "goodbye"]
+
+
+@dataclass(slots=True)
+class Utterance:
+    """One piece of agent speech on its way to the caller's ear."""
+
+    id: int
+    kind: UtteranceKind
+    reply: int = 0
+    "0: a fixed line, not the model's"
+    text: str = ""
+    words: list[Word] = field(default_factory=list)
+    asks: bool = False
+    interruptible: bool = True
+    ended: bool = False
+    "all of its sound is queued"
+    began: float | None = None
+    "loop seconds at which its first sample was heard"
+    done: bool = False
+    "heard to the end, or flushed"
+
+    def heard_text(self, heard_seconds: float) -> str:
+        """Give the words of which at least half had sounded after `heard_seconds`."""
+        if not self.words:
+            return ""
+        heard = [w.text for w in self.words if (w.start + w.end) / 2 <= heard_seconds]
+        return " ".join(heard)
+
+
+class Speech:
+    """Keeps the utterances of a call; decides nothing."""
+
+    def __init__(self) -> None:
+        self._utterances: dict[int, Utterance] = {}
+        self._last_id = 0
+
+    def new_id(self) -> int:
+        """Give the next utterance id."""
+        self._last_id += 1
+        return self._last_id
+
+    def begin(self, utterance: int, kind: UtteranceKind, reply: int = 0) -> Utterance:
+        """Enter an utterance, or give the one that has this id."""
+        known = self._utterances.get(utterance)
+        if known is None:
+            self._last_id = max(self._last_id, utterance)
+            known = self._utterances[utterance] = Utterance(utterance, kind, reply)
+        return known
+
+    def get(self, utterance: int) -> Utterance | None:
+        """Find an utterance that is not forgotten yet."""
+        return self._utterances.get(utterance)
+
+    def finish(self, heard: Heard) -> Utterance | None:
+        """Mark an utterance as over and forget the ones before it that are over too."""
+        utterance = self._utterances.get(heard.utterance)
+        if utterance is None or utterance.done:
+            return None
+        utterance.done = True
+        # The last few stay for late questions about them; a long call must not grow.
+        for old in [u for u in self._utterances if u < heard.utterance - 8]:
+            if self._utterances[old].done:
+                del self._utterances[old]
+        return utterance
+
+    def sounding(self) -> list[Utterance]:
+        """List the utterances that are queued or being heard."""
+        return [u for u in self._utterances.values() if not u.done and (u.words or u.began)]

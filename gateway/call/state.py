@@ -1,0 +1,183 @@
+"""The one state of a conversation, which its two sides (caller and agent) read and change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.call.history import History
+from gateway.call.replies import Replies
+from gateway.call.settings import ConversationSettings
+from gateway.call.speech import Speech, UtteranceKind
+from gateway.call.tools import ToolDesk
+from gateway.call.waits import Waits
+from gateway.events import (
+    AgentAudio,
+    AgentBeganSounding,
+    AgentHeard,
+    BackendCommand,
+    BackendLost,
+    BackendReady,
+    BackendTurn,
+    CallerClaimed,
+    CallerGone,
+    CallerKey,
+    CallerTurnEnded,
+    CallerTyped,
+    CallerWords,
+    CallInfo,
+    CallStarted,
+    CancelReply,
+    CancelTool,
+    ChooseProfile,
+    Duck,
+    EndAsked,
+    EndUtterance,
+    Flush,
+    HangUp,
+    Hold,
+    Play,
+    PlayoutDry,
+    PlayoutFlushed,
+    PlayoutStalled,
+    Record,
+    ReplyEnded,
+    ReplyExpects,
+    ReplyText,
+    Resume,
+    RunTool,
+    SendKeys,
+    Speak,
+    SwitchBackend,
+    TimePassed,
+    ToolAnswered,
+    ToolAsked,
+    Transfer,
+    TransferEnded,
+    UsageReported,
+    UtteranceEnded,
+)
+from gateway.ports import BackendTraits
+from turn.events import (
+    OverlapBegan,
+    OverlapDismissed,
+    OverlapHeld,
+    SpeechStarted,
+    SpeechStopped,
+    TurnDrafted,
+    TurnResumed,
+)
+
+TurnNews = (
+    SpeechStarted
+    | SpeechStopped
+    | TurnDrafted
+    | TurnResumed
+    | OverlapBegan
+    | OverlapHeld
+    | OverlapDismissed
+)
+CallerSide = (
+    TurnNews | CallerTurnEnded | CallerClaimed | CallerKey | CallerTyped | CallerWords | BackendTurn
+)
+AgentSide = (
+    ReplyText
+    | ReplyExpects
+    | AgentAudio
+    | UtteranceEnded
+    | ReplyEnded
+    | AgentBeganSounding
+    | AgentHeard
+    | PlayoutDry
+    | PlayoutFlushed
+    | PlayoutStalled
+)
+Course = (
+    CallStarted
+    | CallerGone
+    | TransferEnded
+    | EndAsked
+    | TimePassed
+    | BackendReady
+    | BackendLost
+    | UsageReported
+    | ToolAsked
+    | ToolAnswered
+)
+Event = CallerSide | AgentSide | Course
+Effect = (
+    BackendCommand
+    | Speak
+    | Play
+    | EndUtterance
+    | Duck
+    | Hold
+    | Resume
+    | Flush
+    | RunTool
+    | CancelTool
+    | ChooseProfile
+    | SendKeys
+    | Transfer
+    | HangUp
+    | SwitchBackend
+    | Record
+)
+Effects = list[Effect]
+
+
+@dataclass(slots=True)
+class CallState:
+    """Everything a conversation knows; one owner, the `Conversation`."""
+
+    settings: ConversationSettings
+    traits: BackendTraits
+    tools: ToolDesk
+    info: CallInfo | None = None
+    speech: Speech = field(default_factory=Speech)
+    history: History = field(default_factory=History)
+    replies: Replies = field(default_factory=Replies)
+    waits: Waits = field(default_factory=Waits)
+    phase: Literal["open", "ending", "ended"] = "open"
+    caller_speaking: bool = False
+    claim: CallerClaimed | None = None
+    "why playout is being flushed"
+    idle_asked: int = 0
+    losses: int = 0
+    "failures of the backend since it last gave sound"
+    fallback: int = 0
+    "how many of the fallbacks are used up"
+    at_end: Effect | None = None
+    "what is done once the last word was heard: HangUp or Transfer"
+    started: float = 0.0
+
+    def speak(self, text: str, kind: UtteranceKind = "line") -> Effects:
+        """Say a fixed line."""
+        if not text:
+            return []
+        utterance = self.speech.begin(self.speech.new_id(), kind)
+        utterance.text = text
+        utterance.asks = text.rstrip().endswith("?")
+        if kind != "filler":
+            self.history.agent(utterance.id, text)
+        return [Speak(utterance.id, text)]
+
+    def finish_with(self, effect: Effect, now: float) -> None:
+        """Do `effect` once everything said so far was heard, or the wait for that is over."""
+        self.phase = "ending"
+        self.at_end = effect
+        self.waits.idle = None
+        self.waits.reply = None
+        self.waits.ending = now + self.settings.ending_seconds
+
+    def give_up_reply(self) -> Effects:
+        """Stop the reply that is alive; what it still sends is void."""
+        reply, self.replies.current = self.replies.current, None
+        self.waits.reply = None
+        self.waits.filler = None
+        if reply is None:
+            return []
+        effects: Effects = list(self.tools.interrupted(reply.id))
+        if reply.generating:
+            effects.append(CancelReply(reply.id))
+        return effects

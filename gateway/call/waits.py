@@ -1,0 +1,39 @@
+"""Every wait of a conversation, each with its deadline; a stall is an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True)
+class Waits:
+    """Deadlines in loop seconds; None: not waiting for that."""
+
+    idle: float | None = None
+    "the caller says nothing although the floor is theirs"
+    reply: float | None = None
+    "the backend owes sound"
+    filler: float | None = None
+    "the wait for the backend is to be bridged"
+    held: float | None = None
+    "playout is held for a caller who may not be speaking at all"
+    ending: float | None = None
+    "the goodbye should have been heard by now"
+    limit: float | None = None
+    "the longest a call may last"
+
+    def expired(self, now: float) -> list[str]:
+        """Name the waits that are over, and stop waiting for them."""
+        over = []
+        for wait in fields(self):
+            at = getattr(self, wait.name)
+            if at is not None and at <= now:
+                setattr(self, wait.name, None)
+                over.append(wait.name)
+        return over
+
+    @property
+    def deadline(self) -> float | None:
+        """The next moment at which something is over."""
+        ats = [at for wait in fields(self) if (at := getattr(self, wait.name)) is not None]
+        return min(ats, default=None)
