@@ -305,12 +305,15 @@ class UsageReported:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcribe:
-    """Get the words of the caller's sound in [start, end) ready; may be thrown away."""
+class Listen:
+    """The caller's sound from `start` on is probably speech for the agent."""
 
-    turn: int
     start: int
-    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disregard:
+    """What was listened to since the last turn was nothing: a cough, an acknowledgement, echo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +390,7 @@ class Inform:
 
 
 BackendCommand = (
-    Transcribe | Draft | DropDraft | Respond | CancelReply | Truncate | AnswerTool | Inform
+    Listen | Disregard | Draft | DropDraft | Respond | CancelReply | Truncate | AnswerTool | Inform
 )
 
 

@@ -222,7 +222,7 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], now: float) -> Effects:
         if utterance is None:
             continue
         seconds = _seconds(state, one.heard)
-        text = utterance.heard_text(seconds)
+        text = utterance.heard_text(seconds, _seconds(state, one.queued))
         state.history.cut(utterance.id, text)
         if utterance.reply and state.traits.truncates:
             effects.append(Truncate(utterance.id, seconds, text))

@@ -31,6 +31,7 @@ from gateway.events import (
     CancelReply,
     CancelTool,
     ChooseProfile,
+    Disregard,
     Draft,
     DropDraft,
     Duck,
@@ -40,6 +41,7 @@ from gateway.events import (
     Heard,
     Hold,
     Inform,
+    Listen,
     Play,
     PlayoutDry,
     PlayoutFlushed,
@@ -53,7 +55,6 @@ from gateway.events import (
     SwitchBackend,
     TimePassed,
     ToolAnswered,
-    Transcribe,
     Transfer,
     Truncate,
     UtteranceEnded,
@@ -224,7 +225,8 @@ class Call:
     def _perform(self, effect: Effect) -> None:
         match effect:
             case (
-                Transcribe()
+                Listen()
+                | Disregard()
                 | Draft()
                 | DropDraft()
                 | Respond()

@@ -15,11 +15,13 @@ from gateway.events import (
     CallerTyped,
     CallerWords,
     ChooseProfile,
+    Disregard,
     Draft,
     DropDraft,
     Duck,
     Flush,
     Hold,
+    Listen,
     Record,
     Respond,
     Resume,
@@ -43,7 +45,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
     """Answer one event of the caller's side."""
     match event:
         case SpeechStarted():
-            return _speech_started(state)
+            return [Listen(event.start), *_speech_started(state)]
         case SpeechStopped():
             state.caller_speaking = False
             if state.waits.held is not None:
@@ -95,13 +97,13 @@ def claim(state: CallState, event: CallerClaimed) -> Effects:
 def _overlap(event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
     """Give way by degrees while a sound is judged; a sound that was no claim cost nothing."""
     match event:
-        case OverlapBegan():
-            return [Duck()]
+        case OverlapBegan(start=start):
+            return [Duck(), Listen(start)]
         case OverlapHeld():
             return [Hold()]
         case OverlapDismissed(kind=kind, text=text):
             word = "backchannel" if kind == "backchannel" else "resumed"
-            return [Resume(), Record(word, {"kind": kind, "text": text})]
+            return [Resume(), Disregard(), Record(word, {"kind": kind, "text": text})]
         case _:
             assert_never(event)
 
@@ -147,6 +149,7 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     effects = _give_way(state)
     history = state.history.entries()
     reply, drafted = state.replies.confirm(now, ended.start)
+    state.history.begin_turn(reply.turn)
     reply.utterance = state.speech.new_id()
     reply.clock = TurnClock(
         reply.turn,
@@ -227,7 +230,7 @@ def _give_way(state: CallState) -> Effects:
 
 
 def _believe_caller(state: CallState, reply: Reply, text: str) -> Effects:
-    state.history.caller(text)
+    state.history.caller(reply.turn, text)
     state.idle_asked = 0
     state.replies.unanswered = None
     return [Record("caller_spoke", {"turn": reply.turn, "text": text})]
@@ -246,12 +249,14 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
     if event.text:
         effects = _believe_caller(state, reply, event.text)
         return effects + state.tools.confirmed(reply.id, event.text, now)
+    if reply.spoke:  # the model heard more than its transcriber
+        return []
     return _wordless(state, now)
 
 
 def _wordless(state: CallState, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
-    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True})]
+    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True}), Disregard()]
     effects += state.give_up_reply()
     if state.replies.unanswered is None:
         state.waits.idle = now + state.settings.idle_seconds
@@ -301,6 +306,7 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             reply, _ = state.replies.confirm(now, 0)
             reply.utterance = state.speech.new_id()
             reply.clock = TurnClock(reply.turn, now, now)
+            state.history.begin_turn(reply.turn)
             return [Record("turn_ended", {"turn": reply.turn, "why": "backend"})]
         case "interrupted":
             return [Flush(), *state.give_up_reply()]

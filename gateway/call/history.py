@@ -25,10 +25,20 @@ class History:
     def __init__(self, entries: tuple[Entry, ...] = ()) -> None:
         self._slots = [_Slot(entry) for entry in entries]
         self._agent: dict[int, _Slot] = {}
+        self._caller: tuple[int, _Slot] | None = None
 
-    def caller(self, text: str) -> None:
+    def begin_turn(self, turn: int) -> None:
+        """The caller's turn takes its place; its words may come after the answer has begun."""
+        slot = _Slot(Entry("caller"))
+        self._caller = (turn, slot)
+        self._slots.append(slot)
+
+    def caller(self, turn: int, text: str) -> None:
         """The caller said or keyed something."""
-        self._slots.append(_Slot(Entry("caller", text)))
+        if self._caller is None or self._caller[0] != turn:
+            self.begin_turn(turn)
+        assert self._caller is not None
+        self._caller[1].entry = Entry("caller", text)
 
     def note(self, text: str) -> None:
         """Something happened that nobody said."""

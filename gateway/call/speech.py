@@ -29,12 +29,19 @@ class Utterance:
     done: bool = False
     "heard to the end, or flushed"
 
-    def heard_text(self, heard_seconds: float) -> str:
-        """Give the words of which at least half had sounded after `heard_seconds`."""
-        if not self.words:
+    def heard_text(self, heard_seconds: float, queued_seconds: float) -> str:
+        """Give the words of which at least half had sounded after `heard_seconds`.
+
+        Where the voice gave no word times, by proportion of the sound there is so far.
+        """
+        if self.words:
+            heard = [w.text for w in self.words if (w.start + w.end) / 2 <= heard_seconds]
+            return " ".join(heard)
+        if queued_seconds <= 0 or heard_seconds <= 0:
             return ""
-        heard = [w.text for w in self.words if (w.start + w.end) / 2 <= heard_seconds]
-        return " ".join(heard)
+        share = min(1.0, heard_seconds / queued_seconds)
+        words = self.text.split()
+        return " ".join(words[: int(share * len(words) + 0.5)])
 
 
 class Speech:

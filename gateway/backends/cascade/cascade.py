@@ -20,16 +20,17 @@ from gateway.events import (
     BackendReady,
     CallerWords,
     CancelReply,
+    Disregard,
     Draft,
     DropDraft,
     Entry,
     Inform,
+    Listen,
     ReplyEnded,
     ReplyExpects,
     ReplyText,
     Respond,
     ToolAsked,
-    Transcribe,
     Truncate,
     UsageReported,
     UtteranceEnded,
@@ -168,7 +169,7 @@ class Cascade:
                 job = self._jobs.get(command.reply)
                 if job is not None and not job.answers.full():
                     job.answers.put_nowait(command)
-            case Transcribe() | Truncate() | Inform():
+            case Listen() | Disregard() | Truncate() | Inform():
                 pass  # the history in the next request says all of it
             case _:
                 assert_never(command)
