@@ -3,8 +3,6 @@
 All are the operator's to mend: each message names what was wanted, what was found and what to do.
 """
 
-# ruff: noqa: N818 (an error is called after what is the case)
-
 from __future__ import annotations
 
 

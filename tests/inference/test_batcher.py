@@ -1,0 +1,150 @@
+"""Requests of several callers meet in one run of the model, and nobody waits past their time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TypeVar
+
+import pytest
+
+from inference import Refused
+from inference.batch import BatchSettings
+from inference.batcher import Answer, Batcher
+from inference.pool import Workers
+from tests.support import virtual_time
+
+T = TypeVar("T")
+
+
+class Squares:
+    """A model that squares, and remembers what it was run on."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.begun = threading.Event()
+        self.go = threading.Event()
+        self.go.set()
+
+    def __call__(self, items: Sequence[int]) -> list[int]:
+        self.batches.append(list(items))
+        self.begun.set()
+        assert self.go.wait(10)
+        if 13 in items:
+            raise ArithmeticError("13 is unlucky")
+        return [item * item for item in items]
+
+
+def play(story: Callable[[Squares, Workers], Coroutine[None, None, T]]) -> tuple[T, Squares]:
+    """Run a story in virtual time, in which the model's real work takes none."""
+    model, workers = Squares(), Workers(1)
+    try:
+        return virtual_time.run(story(model, workers), [lambda: workers.busy]), model
+    finally:
+        model.go.set()
+        workers.close()
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def ask_all(batcher: Batcher[int, int], items: Sequence[int]) -> list[Answer[int]]:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(batcher.ask(item, now() + 1)) for item in items]
+    return [task.result() for task in tasks]
+
+
+def test_requests_within_the_gathering_time_run_as_one_batch() -> None:
+    async def story(model: Squares, workers: Workers) -> list[Answer[int]]:
+        return await ask_all(Batcher(model, workers, BatchSettings(8, 0.004)), [2, 3, 4])
+
+    answers, model = play(story)
+    assert [answer.value for answer in answers] == [4, 9, 16]
+    assert model.batches == [[2, 3, 4]]
+    assert all(answer.batch == 3 for answer in answers)
+    assert all(answer.queue_seconds >= 0.0 for answer in answers)
+    assert all(answer.model_seconds >= 0.0 for answer in answers)
+
+
+def test_the_time_spent_gathering_is_in_the_answer() -> None:
+    async def story(model: Squares, workers: Workers) -> Answer[int]:
+        return await Batcher(model, workers, BatchSettings(8, 0.25)).ask(3, now() + 1)
+
+    answer, _ = play(story)
+    # The model's real time is taken off the loop's time, which stands still while it runs.
+    assert answer.queue_seconds == pytest.approx(0.25, abs=1e-6)
+
+
+def test_larger_crowds_are_cut_into_batches() -> None:
+    async def story(model: Squares, workers: Workers) -> list[Answer[int]]:
+        return await ask_all(Batcher(model, workers, BatchSettings(2)), [1, 2, 3, 4, 5])
+
+    answers, model = play(story)
+    assert [answer.value for answer in answers] == [1, 4, 9, 16, 25]
+    assert model.batches == [[1, 2], [3, 4], [5]]
+
+
+def test_an_answer_that_does_not_come_in_time_is_refused_and_its_work_dropped() -> None:
+    async def story(model: Squares, workers: Workers) -> str:
+        batcher = Batcher(model, workers, BatchSettings(8, gather=2.0))
+        with pytest.raises(Refused, match="did not come in time"):
+            await batcher.ask(3, now() + 1)
+        return "refused"
+
+    told, model = play(story)
+    assert told == "refused"
+    assert model.batches == []
+
+
+def test_a_cancelled_request_costs_nothing() -> None:
+    async def story(model: Squares, workers: Workers) -> list[Answer[int]]:
+        batcher = Batcher(model, workers, BatchSettings(8, gather=0.004))
+        async with asyncio.TaskGroup() as group:
+            unwanted = group.create_task(batcher.ask(2, now() + 1))
+            wanted = group.create_task(batcher.ask(3, now() + 1))
+            await asyncio.sleep(0.001)
+            unwanted.cancel()
+        return [wanted.result()]
+
+    answers, model = play(story)
+    assert answers[0].value == 9
+    assert model.batches == [[3]]
+
+
+def test_a_model_that_fails_fails_its_batch_alone() -> None:
+    async def story(model: Squares, workers: Workers) -> int:
+        batcher = Batcher(model, workers, BatchSettings(1))
+        with pytest.raises(ArithmeticError):
+            await batcher.ask(13, now() + 1)
+        return (await batcher.ask(4, now() + 1)).value
+
+    assert play(story)[0] == 16
+
+
+def test_a_request_whose_time_passed_in_front_of_busy_threads_is_not_run() -> None:
+    async def story() -> list[list[int]]:
+        model, workers, other = Squares(), Workers(1), Squares()
+        other.go.clear()
+        workers.submit(lambda: other([1]))
+        assert other.begun.wait(10)
+        batcher = Batcher(model, workers, BatchSettings(8))
+        with pytest.raises(Refused, match="did not come in time"):
+            await batcher.ask(3, now() + 0.01)
+        other.go.set()
+        workers.close()
+        await asyncio.sleep(0)
+        return model.batches
+
+    assert asyncio.run(story()) == []
+
+
+def test_closed_threads_refuse() -> None:
+    async def story() -> None:
+        model, workers = Squares(), Workers(1)
+        workers.close()
+        with pytest.raises(Refused, match="closed"):
+            await Batcher(model, workers).ask(3, now() + 1)
+
+    asyncio.run(story())

@@ -1,0 +1,133 @@
+"""Workers run the most urgent job first, drop what nobody waits for, and stand back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from inference.errors import Refused
+from inference.pool import Priority, Workers, yield_to_others
+
+
+class Gate:
+    """A job that holds its worker until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+
+    def __call__(self) -> None:
+        self.begun.set()
+        assert self.go.wait(10)
+
+
+def held(workers: Workers) -> Gate:
+    gate = Gate()
+    workers.submit(gate)
+    assert gate.begun.wait(10)
+    return gate
+
+
+def test_the_most_urgent_runs_first_and_equals_in_order() -> None:
+    workers, ran = Workers(1), list[str]()
+    gate = held(workers)
+    waiting = [
+        workers.submit(lambda name=name: ran.append(name), priority=priority)  # type: ignore[misc]
+        for name, priority in [
+            ("draft", Priority.DRAFT),
+            ("first", Priority.DECISION),
+            ("reply", Priority.REPLY),
+            ("second", Priority.DECISION),
+        ]
+    ]
+    gate.go.set()
+    for each in waiting:
+        each.result(10)
+    workers.close()
+    assert ran == ["first", "second", "reply", "draft"]
+
+
+def test_a_full_queue_refuses_at_once() -> None:
+    workers = Workers(1, depth=1)
+    gate = held(workers)
+    kept = workers.submit(lambda: 7)
+    with pytest.raises(Refused, match="1 jobs wait"):
+        workers.submit(lambda: 8)
+    gate.go.set()
+    assert kept.result(10) == 7
+    workers.close()
+
+
+def test_late_and_cancelled_jobs_never_run() -> None:
+    workers, ran = Workers(1), list[str]()
+    gate = held(workers)
+    late = workers.submit(lambda: ran.append("late"), due=time.monotonic())
+    cancelled = workers.submit(lambda: ran.append("cancelled"))
+    assert cancelled.cancel()
+    gate.go.set()
+    with pytest.raises(Refused, match="time for this had passed"):
+        late.result(10)
+    workers.submit(lambda: None).result(10)
+    workers.close()
+    assert ran == []
+
+
+def test_closing_refuses_what_waits_and_what_comes() -> None:
+    workers = Workers(1)
+    gate = held(workers)
+    waiting = workers.submit(lambda: 7)
+    closing = threading.Thread(target=workers.close)
+    closing.start()
+    with pytest.raises(Refused, match="closed"):
+        waiting.result(10)
+    gate.go.set()
+    closing.join(10)
+    assert not workers.busy
+    with pytest.raises(Refused, match="closed"):
+        workers.submit(lambda: 8)
+
+
+def test_a_failure_belongs_to_who_waits_and_the_thread_lives_on() -> None:
+    workers = Workers(1)
+
+    async def story() -> int:
+        with pytest.raises(ZeroDivisionError):
+            await workers.run(lambda: 1 // 0)
+        return await workers.run(lambda: 7)
+
+    assert asyncio.run(story()) == 7
+    workers.close()
+
+
+def test_busy_while_a_job_waits_or_runs() -> None:
+    workers = Workers(1)
+    assert not workers.busy
+    gate = held(workers)
+    assert workers.busy
+    gate.go.set()
+    workers.close()
+    assert not workers.busy
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
+def test_workers_stand_back_and_the_process_does_not() -> None:
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    own = niceness()
+    workers = Workers(1, niceness=3)
+    assert workers.submit(niceness).result(10) == min(own + 3, 19)
+    workers.close()
+    assert niceness() == own
+    yield_to_others(0)
+    assert niceness() == own
+
+
+def test_a_pool_without_threads_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one worker"):
+        Workers(0)
