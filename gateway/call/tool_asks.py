@@ -1,0 +1,220 @@
+"""What is known of each request for a tool, and of the silence while one runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.events import Entry, Json, ToolAsked
+from gateway.ports import ToolSpec
+
+Outcome = Literal["done", "failed", "timeout", "refused", "cancelled"]
+
+
+def write_key(call_id: str, name: str, arguments: Json) -> str:
+    """Make the idempotency key of a write: the same for the same deed in the same call.
+
+    The model's id of the request has no part in it: a model that asks again, because the answer
+    was lost to it, asks with a new one.
+    """
+    deed = json.dumps([call_id, name, arguments], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(deed.encode()).hexdigest()[:32]
+
+
+@dataclass(slots=True)
+class Ask:
+    """One request of the model, from the asking to the answer."""
+
+    id: str
+    "the model's own id, which need not be unique"
+    run: str
+    "unique in the call"
+    reply: int
+    name: str
+    arguments: Json
+    spec: ToolSpec | None
+    draft: bool
+    state: Literal["held", "running", "waiting", "over"] = "held"
+    "held: a draft's write; waiting: an identical write runs"
+    key: str = ""
+    "of a write that has begun"
+    started: float | None = None
+    due: float | None = None
+    "loop seconds at which an answer is given, whatever it is"
+    result: Json = field(default_factory=dict)
+    "what the model is told"
+    true_result: Json = field(default_factory=dict)
+    "what the tool gave in the end"
+    outcome: Outcome = "done"
+    seconds: float = 0.0
+    ready: bool = False
+    "there is something to tell the model"
+    answered: bool = False
+    remembered: bool = False
+    "the answer is in the history"
+    stale: bool = False
+    "the caller went on while it ran"
+    last_straw: bool = False
+    "the model had been told to stop asking"
+
+    @property
+    def write(self) -> bool:
+        """It changes the world."""
+        return self.spec is not None and self.spec.effect == "write"
+
+    def request(self) -> Entry:
+        """Give its place in the history."""
+        return Entry("tool_ask", ask=self.run, name=self.name, data=self.arguments)
+
+    def response(self) -> Entry:
+        """Give what the history says of its answer."""
+        return Entry("tool_result", ask=self.run, name=self.name, data=self.result)
+
+    def finish(self, result: Json, outcome: Outcome, now: float) -> None:
+        """Take its final answer."""
+        self.state = "over"
+        self.result = self.true_result = result
+        self.outcome = outcome
+        self.ready = True
+        self.due = None
+        self.seconds = 0.0 if self.started is None else now - self.started
+
+
+@dataclass(slots=True)
+class _Round:
+    number: int = 1
+    asks: int = 0
+    last: float = 0.0
+    "loop seconds of the latest request"
+
+
+@dataclass(slots=True)
+class Asks:
+    """Every request of a call, in order; forgets those of drafts that were thrown away."""
+
+    _all: list[Ask] = field(default_factory=list)
+    _runs: set[str] = field(default_factory=set)
+    "ids that were ever used, also by what was thrown away: its answers may still come"
+    _rounds: dict[int, _Round] = field(default_factory=dict)
+
+    def add(self, asked: ToolAsked, spec: ToolSpec | None, *, draft: bool, now: float) -> Ask:
+        """Enter a request under an id that no other one of the call has."""
+        run, n = asked.ask, 1
+        while run in self._runs:
+            n += 1
+            run = f"{asked.ask}~{n}"
+        self._runs.add(run)
+        turn = self._rounds.setdefault(asked.reply, _Round())
+        turn.asks += 1
+        turn.last = now
+        ask = Ask(asked.ask, run, asked.reply, asked.name, asked.arguments, spec, draft)
+        self._all.append(ask)
+        return ask
+
+    def forget(self, reply: int) -> None:
+        """Drop everything a draft asked for."""
+        self._all = [ask for ask in self._all if ask.reply != reply]
+        self._rounds.pop(reply, None)
+
+    def close(self, reply: int) -> None:
+        """No more comes of this reply."""
+        self._rounds.pop(reply, None)
+
+    def __iter__(self) -> Iterator[Ask]:
+        return iter(tuple(self._all))
+
+    def of(self, reply: int) -> list[Ask]:
+        """List a reply's requests."""
+        return [ask for ask in self._all if ask.reply == reply]
+
+    def running(self, run: str) -> Ask | None:
+        """Find a request whose tool is at work."""
+        found = (ask for ask in self._all if ask.run == run and ask.state == "running")
+        return next(found, None)
+
+    def same_write(self, ask: Ask) -> Ask | None:
+        """Find the identical write that runs, else the one that was done."""
+        same = [a for a in self._all if a is not ask and a.key == ask.key and a.started is not None]
+        return next((a for a in same if a.state == "running"), None) or next(
+            (a for a in same if a.outcome == "done" and a.state == "over"), None
+        )
+
+    def twins(self, ask: Ask) -> list[Ask]:
+        """List the requests that wait for this identical write."""
+        return [a for a in self._all if a.key and a.key == ask.key and a.state == "waiting"]
+
+    def waited_for(self) -> list[Ask]:
+        """List what a caller, who has finished their turn, waits for."""
+        return [
+            ask
+            for ask in self._all
+            if ask.state in ("running", "waiting") and not ask.draft and not ask.ready
+        ]
+
+    def overdue(self, now: float) -> list[Ask]:
+        """List what should have come back by now."""
+        return [ask for ask in self._all if ask.due is not None and ask.due <= now]
+
+    # --- rounds: what one message of the model asks for ------------------------------------------
+
+    def round(self, reply: int) -> _Round:
+        """Give the present round of a reply."""
+        return self._rounds.get(reply, _Round())
+
+    def next_round(self, reply: int) -> None:
+        """The round is answered; what is asked now belongs to the next."""
+        turn = self._rounds.setdefault(reply, _Round())
+        turn.number += 1
+        turn.asks = 0
+
+    def unanswered(self, reply: int) -> list[Ask]:
+        """List what a reply's present round asked for."""
+        return [ask for ask in self._all if ask.reply == reply and not ask.answered]
+
+    def replies(self) -> list[int]:
+        """List the replies that have something unanswered, in order."""
+        return list(dict.fromkeys(ask.reply for ask in self._all if not ask.answered))
+
+
+@dataclass(slots=True)
+class Filler:
+    """Measures silence while the caller waits for a tool; its steps grow, then stay."""
+
+    steps: tuple[float, ...]
+    "seconds of silence before the first, second and every later filler"
+    _waiting: bool = False
+    _since: float | None = 0.0
+    "when the present silence began; None: the agent is heard"
+    _said: int = 0
+
+    def wait(self, waiting: bool, now: float) -> None:
+        """Someone waits for a tool, or nobody does."""
+        if waiting and not self._waiting:
+            self._said = 0
+            if self._since is not None:
+                self._since = now
+        self._waiting = waiting
+
+    def sounding(self) -> None:
+        """The agent is heard."""
+        self._since = None
+
+    def silent(self, now: float) -> None:
+        """Nothing is heard any more."""
+        if self._since is None:
+            self._since = now
+
+    def said(self, now: float) -> None:
+        """A filler was asked for; it counts as sound from now, in case it is never heard."""
+        self._said += 1
+        self._since = now
+
+    @property
+    def deadline(self) -> float | None:
+        """Loop seconds at which a filler is due."""
+        if not self._waiting or self._since is None:
+            return None
+        return self._since + self.steps[min(self._said, len(self.steps) - 1)]
