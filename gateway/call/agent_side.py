@@ -26,6 +26,9 @@ from gateway.events import (
     UtteranceEnded,
 )
 
+ASKED_SECONDS = 0.4
+"""A question of which less than this is missing was understood: people answer on its last word."""
+
 
 def handle(state: CallState, event: AgentSide, now: float) -> Effects:
     """Answer one event of the agent's side."""
@@ -101,6 +104,7 @@ def _audio(state: CallState, event: AgentAudio, now: float) -> Effects:
         reply.clock.first_audio = now
     state.losses = 0
     reply.spoke.add(utterance.id)
+    utterance.sound = True
     state.waits.reply = now + state.settings.reply_seconds
     state.waits.filler = None
     state.waits.idle = None
@@ -113,6 +117,7 @@ def _line_audio(state: CallState, event: AgentAudio) -> Effects:
     if line is None or line.done:
         return []
     line.words.extend(event.words)
+    line.sound = True
     return [Play(line.id, event.pcm, event.payload)]
 
 
@@ -141,8 +146,10 @@ def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
         return []
     state.waits.reply = None
     state.waits.filler = None
-    if not reply.spoke and not state.speech.sounding():
-        return _dry(state, now)  # the model had nothing to say, so nothing will fall silent
+    if not state.speech.sounding():
+        return _dry(
+            state, now
+        )  # everything was heard before the model was done, or there was nothing
     return []
 
 
@@ -151,6 +158,7 @@ def _began(state: CallState, event: AgentBeganSounding) -> Effects:
     if utterance is None:
         return []
     utterance.began = event.when
+    state.tools.sounding()
     reply = state.replies.current
     if reply is None or reply.clock is None:
         return []
@@ -184,6 +192,8 @@ def _heard(state: CallState, heard: Heard) -> Effects:
     if utterance is None:
         return []
     state.history.heard(utterance.id)
+    if utterance.kind != "filler":
+        state.question_heard = utterance.asks
     return [
         Record(
             "agent_spoke",
@@ -199,15 +209,15 @@ def _heard(state: CallState, heard: Heard) -> Effects:
 
 def _dry(state: CallState, now: float) -> Effects:
     """The caller has heard everything: only now is the floor theirs."""
+    state.tools.silent(now)
     reply = state.replies.current
-    if reply is not None and not reply.generating:
-        state.replies.current = None
+    if reply is not None and reply.generating:
+        return []  # more is to come: of this answer, or of the tool it waits for
+    state.replies.current = None
     if state.phase == "ending":
         at_end, state.at_end = state.at_end, None
         state.waits.ending = None
         return [] if at_end is None else [at_end]
-    if reply is not None and reply.generating:
-        return []
     if not state.caller_speaking:
         state.waits.idle = now + state.settings.idle_seconds
     return []
@@ -224,6 +234,8 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], now: float) -> Effects:
         seconds = _seconds(state, one.heard)
         text = utterance.heard_text(seconds, _seconds(state, one.queued))
         state.history.cut(utterance.id, text)
+        unheard = _seconds(state, one.queued - one.heard)
+        state.question_heard = utterance.asks and utterance.ended and unheard < ASKED_SECONDS
         if utterance.reply and state.traits.truncates:
             effects.append(Truncate(utterance.id, seconds, text))
         fields: dict[str, object] = {

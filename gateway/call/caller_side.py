@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from gateway.call import tool_side
 from gateway.call.replies import Reply
 from gateway.call.stages import TurnClock
 from gateway.call.state import CallerSide, CallState, Effects
@@ -54,13 +55,13 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         case TurnDrafted():
             return _drafted(state, event, now)
         case TurnResumed():
-            return drop_draft(state, "resumed")
+            return drop_draft(state, "resumed", now)
         case CallerTurnEnded():
             return _turn_ended(state, event, now)
         case OverlapBegan() | OverlapHeld() | OverlapDismissed():
             return _overlap(event)
         case CallerClaimed():
-            return claim(state, event)
+            return claim(state, event, now)
         case CallerWords():
             return _words(state, event, now)
         case CallerTyped(text=text):
@@ -74,24 +75,24 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
             assert_never(event)
 
 
-def drop_draft(state: CallState, why: str) -> Effects:
+def drop_draft(state: CallState, why: str, now: float) -> Effects:
     """Throw the draft away, with the reads it began."""
     draft = state.replies.take_draft()
     if draft is None:
         return []
     return [
-        *state.tools.interrupted(draft.id),
+        *tool_side.dropped(state, draft.id, now),
         DropDraft(draft.id),
         Record("draft", {"outcome": "dropped", "reply": draft.id, "why": why}),
     ]
 
 
-def claim(state: CallState, event: CallerClaimed) -> Effects:
+def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
     """The caller takes the floor: silence first, then everything else."""
     state.claim = event
     state.caller_speaking = True
     state.waits.idle = None
-    return [Flush(), *state.give_up_reply()]
+    return [Flush(), *tool_side.give_up_reply(state, now)]
 
 
 def _overlap(event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
@@ -144,9 +145,10 @@ def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
 def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
     state.caller_speaking = False
     if state.phase != "open":
-        return drop_draft(state, "call ending")
+        return drop_draft(state, "call ending", now)
     ended = event.ended
-    effects = _give_way(state)
+    effects = _give_way(state, now)
+    state.tools.silent(now)
     history = state.history.entries()
     reply, drafted = state.replies.confirm(now, ended.start)
     state.history.begin_turn(reply.turn)
@@ -191,7 +193,8 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
             drafted=drafted,
         )
     )
-    effects += state.tools.confirmed(reply.id, reply.caller_text or "", now)
+    if drafted and reply.caller_text is not None:
+        effects += tool_side.confirmed(state, reply, now)
     return effects
 
 
@@ -213,7 +216,7 @@ def _begin_text(state: CallState, reply: Reply, text: str) -> None:
     state.history.agent(utterance.id, text)
 
 
-def _give_way(state: CallState) -> Effects:
+def _give_way(state: CallState, now: float) -> Effects:
     """A new turn ended while an answer was still on its way or sounding: that one is void."""
     current = state.replies.current
     state.waits.held = None
@@ -221,7 +224,7 @@ def _give_way(state: CallState) -> Effects:
         return [Resume()]
     unheard = not current.audible
     owed = current.generating or bool(state.speech.sounding())
-    effects = state.give_up_reply()
+    effects = tool_side.give_up_reply(state, now)
     if owed:
         effects.append(Flush())
     if unheard and owed:
@@ -248,7 +251,7 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
         reply.clock.transcript = now
     if event.text:
         effects = _believe_caller(state, reply, event.text)
-        return effects + state.tools.confirmed(reply.id, event.text, now)
+        return effects + tool_side.confirmed(state, reply, now)
     if reply.spoke:  # the model heard more than its transcriber
         return []
     return _wordless(state, now)
@@ -257,7 +260,7 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
 def _wordless(state: CallState, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
     effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True}), Disregard()]
-    effects += state.give_up_reply()
+    effects += tool_side.give_up_reply(state, now)
     if state.replies.unanswered is None:
         state.waits.idle = now + state.settings.idle_seconds
         return effects
@@ -279,7 +282,11 @@ def respond_again(state: CallState, now: float) -> Effects:
 def _typed(state: CallState, text: str, now: float) -> Effects:
     if state.phase != "open" or not text.strip():
         return []
-    effects: Effects = [*drop_draft(state, "typed"), Flush(), *state.give_up_reply()]
+    effects: Effects = [
+        *drop_draft(state, "typed", now),
+        Flush(),
+        *tool_side.give_up_reply(state, now),
+    ]
     history = state.history.entries()
     reply, _ = state.replies.confirm(now, 0)
     reply.utterance = state.speech.new_id()
@@ -288,7 +295,7 @@ def _typed(state: CallState, text: str, now: float) -> Effects:
     state.waits.reply = now + state.settings.reply_seconds
     effects += _believe_caller(state, reply, text)
     effects.append(Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, text=text))
-    return effects + state.tools.confirmed(reply.id, text, now)
+    return effects
 
 
 def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
@@ -309,6 +316,6 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             state.history.begin_turn(reply.turn)
             return [Record("turn_ended", {"turn": reply.turn, "why": "backend"})]
         case "interrupted":
-            return [Flush(), *state.give_up_reply()]
+            return [Flush(), *tool_side.give_up_reply(state, now)]
         case _:
             assert_never(event.kind)

@@ -10,7 +10,7 @@ from gateway.call import agent_side, caller_side, course
 from gateway.call.history import History
 from gateway.call.settings import ConversationSettings
 from gateway.call.state import AgentSide, CallerSide, CallState, Effects, Event
-from gateway.call.tools import ToolDesk
+from gateway.call.tools import DeskRules, ToolDesk
 from gateway.events import Entry
 from gateway.ports import BackendTraits
 
@@ -23,8 +23,9 @@ class Conversation:
         settings: ConversationSettings,
         traits: BackendTraits,
         history: tuple[Entry, ...] = (),
+        call_id: str = "",
     ) -> None:
-        tools = ToolDesk(settings)
+        tools = ToolDesk(DeskRules(call_id, settings.language))
         self.state = CallState(settings, traits, tools, history=History(history))
 
     def handle(self, event: Event, now: float) -> Effects:

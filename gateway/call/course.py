@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from gateway.call import tool_side
 from gateway.call.caller_side import respond_again
 from gateway.call.state import CallState, Course, Effects
 from gateway.events import (
@@ -48,9 +49,9 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
         case UsageReported(figures=figures):
             return [Record("usage", dict(figures))]
         case ToolAsked():
-            return _tool_asked(state, event, now)
+            return tool_side.asked(state, event, now)
         case ToolAnswered():
-            return state.tools.answered(state, event, now)
+            return tool_side.answered(state, event, now)
         case _:
             assert_never(event)
 
@@ -88,7 +89,7 @@ def _gone(state: CallState, reason: str, failure: bool, now: float) -> Effects:
         "seconds": now - state.started,
         "turns": state.replies.turn,
     }
-    return [*state.tools.call_ended(), Record("call_ended", fields)]
+    return [*tool_side.call_ended(state, now), Record("call_ended", fields)]
 
 
 def _transfer_ended(state: CallState, event: TransferEnded) -> Effects:
@@ -104,14 +105,14 @@ def _transfer_ended(state: CallState, event: TransferEnded) -> Effects:
 def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
     if state.phase != "open":
         return []
-    effects: Effects = [Flush(), *state.give_up_reply(), Resume()] if line else []
+    effects: Effects = [Flush(), *tool_side.give_up_reply(state, now), Resume()] if line else []
     effects += state.speak(line, "goodbye")
     state.finish_with(HangUp(reason), now)
     return effects if line else [HangUp(reason)]
 
 
 def _time_passed(state: CallState, now: float) -> Effects:
-    effects: Effects = list(state.tools.time_passed(state, now))
+    effects: Effects = tool_side.time_passed(state, now)
     for wait in state.waits.expired(now):
         match wait:
             case "idle":
@@ -155,8 +156,8 @@ def _lost(state: CallState, event: BackendLost, now: float) -> Effects:
     owed = state.replies.current is not None
     draft = state.replies.take_draft()
     if draft is not None:
-        effects += state.tools.interrupted(draft.id)
-    effects += state.give_up_reply()
+        effects += tool_side.dropped(state, draft.id, now)
+    effects += tool_side.give_up_reply(state, now)
     state.losses += 1
     if event.fatal and state.fallback < len(state.settings.fallbacks):
         name = state.settings.fallbacks[state.fallback]
@@ -170,10 +171,3 @@ def _lost(state: CallState, event: BackendLost, now: float) -> Effects:
     effects += state.speak(state.settings.lines.goodbye, "goodbye")
     state.finish_with(HangUp("backend lost"), now)
     return effects
-
-
-def _tool_asked(state: CallState, event: ToolAsked, now: float) -> Effects:
-    reply = state.replies.find(event.reply)
-    if reply is None:
-        return []
-    return state.tools.asked(state, reply, event, now)

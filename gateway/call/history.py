@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gateway.events import Entry, Json
+from gateway.events import Entry
 
 
 @dataclass(slots=True)
@@ -71,13 +71,9 @@ class History:
         else:
             self._slots.remove(slot)
 
-    def tool_asked(self, ask: str, name: str, arguments: Json) -> None:
-        """The model asked for a tool."""
-        self._slots.append(_Slot(Entry("tool_ask", ask=ask, name=name, data=arguments)))
-
-    def tool_answered(self, ask: str, name: str, result: Json) -> None:
-        """The tool answered; this stays whatever happens to the speech around it."""
-        self._slots.append(_Slot(Entry("tool_result", ask=ask, name=name, data=result)))
+    def append(self, entry: Entry) -> None:
+        """A tool was asked for or answered; this stays whatever happens to the speech around."""
+        self._slots.append(_Slot(entry))
 
     def entries(self) -> tuple[Entry, ...]:
         """Give what stands now."""

@@ -22,6 +22,8 @@ class Utterance:
     words: list[Word] = field(default_factory=list)
     asks: bool = False
     interruptible: bool = True
+    sound: bool = False
+    "some of its sound is queued"
     ended: bool = False
     "all of its sound is queued"
     began: float | None = None
@@ -82,4 +84,4 @@ class Speech:
 
     def sounding(self) -> list[Utterance]:
         """List the utterances that are queued or being heard."""
-        return [u for u in self._utterances.values() if not u.done and (u.words or u.began)]
+        return [u for u in self._utterances.values() if u.sound and not u.done]

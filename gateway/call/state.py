@@ -27,7 +27,6 @@ from gateway.events import (
     CallerWords,
     CallInfo,
     CallStarted,
-    CancelReply,
     CancelTool,
     ChooseProfile,
     Duck,
@@ -147,6 +146,8 @@ class CallState:
     "failures of the backend since it last gave sound"
     fallback: int = 0
     "how many of the fallbacks are used up"
+    question_heard: bool = False
+    "the agent's last words were a question, and the caller heard it to its end"
     at_end: Effect | None = None
     "what is done once the last word was heard: HangUp or Transfer"
     started: float = 0.0
@@ -169,15 +170,3 @@ class CallState:
         self.waits.idle = None
         self.waits.reply = None
         self.waits.ending = now + self.settings.ending_seconds
-
-    def give_up_reply(self) -> Effects:
-        """Stop the reply that is alive; what it still sends is void."""
-        reply, self.replies.current = self.replies.current, None
-        self.waits.reply = None
-        self.waits.filler = None
-        if reply is None:
-            return []
-        effects: Effects = list(self.tools.interrupted(reply.id))
-        if reply.generating:
-            effects.append(CancelReply(reply.id))
-        return effects
