@@ -192,7 +192,7 @@ def _heard(state: CallState, heard: Heard) -> Effects:
     if utterance is None:
         return []
     state.history.heard(utterance.id)
-    if utterance.kind != "filler":
+    if utterance.kind == "reply":
         state.question_heard = utterance.asks
     return [
         Record(

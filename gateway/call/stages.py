@@ -50,8 +50,13 @@ class TurnClock:
         return sum(self.stages().values())
 
     def saved(self) -> float:
-        """Seconds a used draft saved: how long it had been at work when the turn ended."""
+        """Seconds a used draft saved: from its start to the last thing it had ready in time."""
         if not self.drafted or self.draft_started is None:
             return 0.0
-        ready = self.first_audio or self.first_token or self.decided
-        return max(0.0, min(self.decided, ready) - self.draft_started)
+        reached = [
+            moment
+            for moment in (self.transcript, self.first_token, self.first_audio)
+            if moment is not None and moment <= self.decided
+        ]
+        at_work = self.decided if len(reached) < 2 else reached[-1]
+        return max(0.0, at_work - self.draft_started)
