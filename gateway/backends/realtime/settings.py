@@ -1,0 +1,53 @@
+"""How a Realtime model is reached and used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.events import Json
+
+
+@dataclass(frozen=True, slots=True)
+class RealtimeSettings:
+    """One model behind OpenAI's Realtime API, or a server that speaks it."""
+
+    name: str = "realtime"
+    url: str = "wss://api.openai.com/v1/realtime"
+    "base address; the model is added as a query where the server wants it there"
+    model: str = "gpt-realtime-2.1"
+    api_key: str = ""
+    "from the environment; never logged"
+    voice: str = "marin"
+    transcription_model: str = "gpt-transcribe"
+    "makes the caller's words for the log; empty: none"
+    turns: Literal["ours", "server_vad", "semantic_vad"] = "ours"
+    eagerness: Literal["low", "medium", "high", "auto"] = "auto"
+    "of `semantic_vad`"
+    connect_seconds: float = 5.0
+    session_seconds: float = 3300.0
+    "renewed before this age: sessions end at an hour"
+
+    @property
+    def owns_turns(self) -> bool:
+        """The model decides when the caller is done."""
+        return self.turns != "ours"
+
+    def detection(self) -> Json | None:
+        """Write the API's `turn_detection`."""
+        match self.turns:
+            case "ours":
+                return None
+            case "server_vad":
+                return {
+                    "type": "server_vad",
+                    "create_response": True,
+                    "interrupt_response": True,
+                }
+            case "semantic_vad":
+                return {
+                    "type": "semantic_vad",
+                    "eagerness": self.eagerness,
+                    "create_response": True,
+                    "interrupt_response": True,
+                }
