@@ -149,6 +149,8 @@ class BackendStart:
     "words that callers are likely to say"
     next_utterance: Callable[[], int] = field(default=lambda: 0)
     "gives ids for utterances the backend begins on its own"
+    recall: Callable[[], tuple[Entry, ...]] = field(default=tuple)
+    "gives the conversation so far, for a session that is renewed"
 
 
 class Backend(Protocol):

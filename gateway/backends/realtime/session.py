@@ -107,6 +107,16 @@ class Session:
         self._items: dict[str, int] = {}
         self._ready = False
 
+    @property
+    def ready(self) -> bool:
+        """The server has taken the configuration."""
+        return self._ready
+
+    @property
+    def busy(self) -> bool:
+        """A turn or a reply is under way."""
+        return self._listening or self._alive is not None or bool(self._wanted)
+
     # --- sound ---------------------------------------------------------------------------------
 
     def hear(self, frame: AudioFrame) -> str | None:

@@ -1,0 +1,105 @@
+"""A WebSocket to a model's server: sends without waiting, tells of messages as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from picows import WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
+
+LONGEST_MESSAGE = 16 * 1024 * 1024
+"""A model's message is at most a few seconds of sound; OpenAI's own limit for ours is 15 MiB."""
+
+LONGEST_BACKLOG = 4 * 1024 * 1024
+"""Bytes that may wait to be sent: minutes of sound. A server that far behind has stopped reading."""
+
+_SILENT = logging.Logger("picows", level=logging.CRITICAL + 1)
+"""What happens to a socket is an event of its backend, not a line of the library."""
+
+
+class ModelSocket(WSListener):  # type: ignore[misc]
+    """One connection; `closed` is set when it is over, whoever ended it."""
+
+    def __init__(
+        self, on_message: Callable[[bytes], None], on_closed: Callable[[], None] | None = None
+    ) -> None:
+        self._on_message = on_message
+        self._on_closed = on_closed
+        self._transport: WSTransport | None = None
+        self._parts: list[bytes] = []
+        self.closed = asyncio.Event()
+        self.reason = ""
+        "why it is over, in words for the log"
+
+    async def open(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
+        """Connect; raises OSError or TimeoutError with a reason that holds no secret."""
+        try:
+            async with asyncio.timeout(seconds):
+                await ws_connect(
+                    lambda: self,
+                    url,
+                    extra_headers=dict(headers),
+                    logger=_SILENT,
+                    max_frame_size=LONGEST_MESSAGE,
+                    enable_auto_ping=True,
+                    auto_ping_idle_timeout=10,
+                    auto_ping_reply_timeout=10,
+                )
+        except WSError as refused:
+            raise OSError(f"the server refused the WebSocket: {_first_line(refused)}") from None
+
+    def send(self, text: str) -> None:
+        """Send a text message; one that cannot be sent any more is dropped."""
+        self._send(WSMsgType.TEXT, text.encode())
+
+    def send_bytes(self, message: bytes) -> None:
+        """Send a binary message."""
+        self._send(WSMsgType.BINARY, message)
+
+    def close(self) -> None:
+        """Say goodbye and close."""
+        if self._transport is not None:
+            self._transport.send_close(1000)
+            self._transport.disconnect()
+
+    def _send(self, kind: Any, message: bytes) -> None:
+        transport = self._transport
+        if transport is None or self.closed.is_set():
+            return
+        if transport.underlying_transport.get_write_buffer_size() > LONGEST_BACKLOG:
+            self.reason = "the server does not read"
+            transport.disconnect()
+            return
+        transport.send(kind, message)
+
+    # --- what picows calls ------------------------------------------------------------------
+
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        self._transport = transport
+
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        if frame.msg_type == WSMsgType.CLOSE:
+            code, text = frame.get_close_code(), frame.get_close_message()
+            self.reason = self.reason or f"closed by the server: {code} {text or ''}".strip()
+            transport.disconnect()
+            return
+        if frame.msg_type in (WSMsgType.PING, WSMsgType.PONG):
+            return
+        self._parts.append(frame.get_payload_as_bytes())
+        if frame.fin:
+            message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._parts.clear()
+            self._on_message(message)
+
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        self.reason = self.reason or "the connection was lost"
+        self._transport = None
+        self.closed.set()
+        if self._on_closed is not None:
+            self._on_closed()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["refused"])[0][:200]
