@@ -7,19 +7,19 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from picows import WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
+from picows import WSCloseCode, WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
 
 LONGEST_MESSAGE = 16 * 1024 * 1024
 """A model's message is at most a few seconds of sound; OpenAI's own limit for ours is 15 MiB."""
 
 LONGEST_BACKLOG = 4 * 1024 * 1024
-"""Bytes that may wait to be sent: minutes of sound. A server that far behind has stopped reading."""
+"""Bytes that may wait to be sent: minutes of sound; a server so far behind does not read."""
 
 _SILENT = logging.Logger("picows", level=logging.CRITICAL + 1)
 """What happens to a socket is an event of its backend, not a line of the library."""
 
 
-class ModelSocket(WSListener):  # type: ignore[misc]
+class ModelSocket(WSListener):
     """One connection; `closed` is set when it is over, whoever ended it."""
 
     def __init__(
@@ -61,7 +61,7 @@ class ModelSocket(WSListener):  # type: ignore[misc]
     def close(self) -> None:
         """Say goodbye and close."""
         if self._transport is not None:
-            self._transport.send_close(1000)
+            self._transport.send_close(WSCloseCode.OK)
             self._transport.disconnect()
 
     def _send(self, kind: Any, message: bytes) -> None:
@@ -81,8 +81,9 @@ class ModelSocket(WSListener):  # type: ignore[misc]
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         if frame.msg_type == WSMsgType.CLOSE:
-            code, text = frame.get_close_code(), frame.get_close_message()
-            self.reason = self.reason or f"closed by the server: {code} {text or ''}".strip()
+            text = (frame.get_close_message() or b"").decode(errors="replace")[:200]
+            why = f"closed by the server: {int(frame.get_close_code())} {text}".strip()
+            self.reason = self.reason or why
             transport.disconnect()
             return
         if frame.msg_type in (WSMsgType.PING, WSMsgType.PONG):
