@@ -82,7 +82,7 @@ class ModelSocket(WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         if frame.msg_type == WSMsgType.CLOSE:
             text = (frame.get_close_message() or b"").decode(errors="replace")[:200]
-            why = f"closed by the server: {int(frame.get_close_code())} {text}".strip()
+            why = f"closed by the server: {frame.get_close_code().value} {text}".strip()
             self.reason = self.reason or why
             transport.disconnect()
             return

@@ -102,6 +102,8 @@ def _overlap(event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
             return [Duck(), Listen(start)]
         case OverlapHeld():
             return [Hold()]
+        case OverlapDismissed(kind="open"):
+            return [Resume()]  # everything was said; the sound goes on as a turn
         case OverlapDismissed(kind=kind, text=text):
             word = "backchannel" if kind == "backchannel" else "resumed"
             return [Resume(), Disregard(), Record(word, {"kind": kind, "text": text})]
