@@ -49,7 +49,7 @@ class LogFile:
         """Append whole lines, after moving on to a new file where that is due."""
         if self._moved():
             self._reopen()
-        elif 0 < self._limit < os.fstat(self._file).st_size + len(lines):
+        if 0 < self._limit < os.fstat(self._file).st_size + len(lines):
             self._rotate()
         left = memoryview(lines)
         while left:

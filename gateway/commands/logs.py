@@ -1,0 +1,55 @@
+"""`parley logs`: tails the call log."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gateway.options import add_config, add_json, complain, settings
+
+NAME = "logs"
+HELP = "tail the call log, for people or as JSON"
+
+SHOWN_LINES = 200
+"""About two dozen turns: more than a screen, found again by scrolling."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("-f", "--follow", action="store_true", help="go on as lines come")
+    parser.add_argument("--call", default="", metavar="ID", help="one call; its last letters do")
+    parser.add_argument(
+        "-n",
+        "--lines",
+        type=int,
+        metavar="N",
+        help=f"how many of the last lines (default {SHOWN_LINES}; with --call, and for 0: all)",
+    )
+    parser.add_argument("--file", type=Path, metavar="FILE", help="another log than the settings'")
+    add_json(parser)
+    add_config(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the log, and follow it until interrupted."""
+    from rich.console import Console
+
+    from gateway.observe.live import Teller, batches
+
+    path = args.file or Path(settings(args).log.path)
+    if str(path) == "-":
+        complain("log.path is `-`: the log goes to the standard output of `parley serve`")
+        return 2
+    if not args.follow and not path.exists():
+        complain(f"there is no log at {path} yet; a call makes one")
+        return 1
+    default = None if args.call else SHOWN_LINES
+    count = default if args.lines is None else args.lines or None
+    teller = Teller(Console(highlight=False), args.call, raw=args.json)
+    told = 0
+    for lines in batches(path, count, args.follow):
+        told += sum(teller.tell(raw) is not None for raw in lines)
+    if args.call and not told:
+        complain(f"no call in {path} has an id that begins or ends with {args.call}")
+        return 1
+    return 0

@@ -1,0 +1,250 @@
+"""Sums a call log up: what callers waited for, how cut-ins went, what drafts saved.
+
+DuckDB reads the files and computes; a line that is not JSON is counted and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from gateway.observe.story import STAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A figure over many turns; None where there was none."""
+
+    count: int = 0
+    median: float | None = None
+    p95: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CutIns:
+    """Callers who took the floor while the agent spoke."""
+
+    count: int = 0
+    stop_delay: Spread = Spread()
+    "seconds from the caller's first voiced sample until nothing more left here"
+    heard_error: Spread = Spread()
+    "seconds by which the heard position may be wrong"
+    backchannels: int = 0
+    "sounds that were known for listening, over which the agent went on"
+    resumed: int = 0
+    "other sounds over which the agent went on: noise, echo, nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """Replies begun before the turn was confirmed."""
+
+    started: int = 0
+    used: int = 0
+    dropped: int = 0
+    "each was a model call that came to nothing"
+    saved: float = 0.0
+    "seconds that used drafts saved, in all"
+    saved_each: Spread = Spread()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool's runs."""
+
+    effect: str
+    seconds: Spread
+    outcomes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the log tells of a stretch of time; times in seconds."""
+
+    first: str = ""
+    "time of the first line"
+    last: str = ""
+    calls: int = 0
+    "begun in this stretch"
+    ended_by: Mapping[str, int] = field(default_factory=dict)
+    call_seconds: Spread = Spread()
+    response: Spread = Spread()
+    stages: Mapping[str, Spread] = field(default_factory=dict)
+    acknowledged: Spread = Spread()
+    "turns in which a filler was heard first, and when"
+    turns_ended: Mapping[str, int] = field(default_factory=dict)
+    "what ended callers' turns"
+    detector_late: int = 0
+    "turns in which the detector's answer did not come in time"
+    cut_ins: CutIns = CutIns()
+    drafts: Drafts = Drafts()
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    faults: Mapping[str, int] = field(default_factory=dict)
+    bad_lines: int = 0
+
+
+def report(files: Sequence[Path], since: datetime | None = None) -> Report:
+    """Read log files and sum up what happened at or after `since`."""
+    with duckdb.connect() as base:
+        bad = _open(base, files, since)
+        asked = _Asked(base)
+        first, last = asked.row("select min(ts), max(ts) from log")
+        return Report(
+            first=first or "",
+            last=last or "",
+            calls=asked.count("event = 'call_started'"),
+            ended_by=asked.groups("event = 'call_ended'", "ended_by"),
+            call_seconds=asked.spread("seconds", "event = 'call_ended'"),
+            response=asked.spread("response", "event = 'turn'"),
+            stages={name: asked.spread(f"stages.{name}", "event = 'turn'") for name in STAGES},
+            acknowledged=asked.spread("acknowledged", "event = 'turn'"),
+            turns_ended=asked.groups("event = 'turn_ended'", "why"),
+            detector_late=asked.count("event = 'turn_ended' and line->>'$.late' = 'true'"),
+            cut_ins=_cut_ins(asked),
+            drafts=_drafts(asked),
+            tools=_tools(asked),
+            faults=asked.groups("event = 'fault'", "part"),
+            bad_lines=bad,
+        )
+
+
+def _open(base: duckdb.DuckDBPyConnection, files: Sequence[Path], since: datetime | None) -> int:
+    """Load the log into the table `log`; give the number of lines that are no JSON."""
+    names = [str(each) for each in files if each.exists() and each.stat().st_size]
+    if not names:
+        base.execute(
+            "create table log (line json, ts varchar, call varchar, moment double, event varchar)"
+        )
+        return 0
+    # One column, one row a line: a line that is no JSON is then a row like any other.
+    base.execute(
+        """
+        create temp table raw as
+        select try_cast(text as json) as line from read_csv(
+          ?, header = false, columns = {'text': 'varchar'}, delim = '\x01', quote = '',
+          escape = '', strict_mode = false, max_line_size = 16000000, null_padding = true
+        ) where trim(text) <> ''
+        """,
+        [names],
+    )
+    base.execute(
+        """
+        create table log as
+        select line, line->>'$.ts' as ts, line->>'$.call' as call, line->>'$.event' as event,
+          try_cast(line->>'$.at' as double) as moment
+        from raw where line is not null and ($since is null or line->>'$.ts' >= $since)
+        """,
+        {"since": None if since is None else _text(since)},
+    )
+    counted = base.execute("select count(*) from raw where line is null").fetchone()
+    return int(counted[0]) if counted else 0
+
+
+def _text(moment: datetime) -> str:
+    """Write a time as log lines do, so that texts compare as times."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:23] + "Z"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The questions a report asks of the log."""
+
+    base: duckdb.DuckDBPyConnection
+
+    def row(self, query: str) -> tuple[Any, ...]:
+        return self.base.execute(query).fetchone() or ()
+
+    def count(self, where: str) -> int:
+        return int(self.row(f"select count(*) from log where {where}")[0])
+
+    def groups(self, where: str, name: str) -> dict[str, int]:
+        rows = self.base.execute(
+            f"select coalesce(line->>'$.{name}', '') as name, count(*) as number "
+            f"from log where {where} group by name order by number desc, name"
+        ).fetchall()
+        return {str(name): int(number) for name, number in rows}
+
+    def spread(self, name: str, where: str, source: str = "log") -> Spread:
+        """Give count, median and 95th percentile of a number in the lines."""
+        value = f"try_cast(line->>'$.{name}' as double)"
+        count, median, p95 = self.row(
+            f"select count(v), median(v), quantile_cont(v, 0.95) "
+            f"from (select {value} as v from {source} where {where})"
+        )
+        return Spread(int(count), _rounded(median), _rounded(p95))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _cut_ins(asked: _Asked) -> CutIns:
+    # One cut-in may end several utterances, queued ones too; they were told at the same moment.
+    once = (
+        "(select distinct on (call, moment) line, event from log where event = 'interrupted' "
+        "and line->>'$.stop_delay' is not null order by call, moment, "
+        "try_cast(line->>'$.heard' as double) desc)"
+    )
+    delays = asked.spread("stop_delay", "true", once)
+    return CutIns(
+        count=delays.count,
+        stop_delay=delays,
+        heard_error=asked.spread("error", "true", once),
+        backchannels=asked.count("event = 'backchannel'"),
+        resumed=asked.count("event = 'resumed'"),
+    )
+
+
+def _drafts(asked: _Asked) -> Drafts:
+    outcomes = asked.groups("event = 'draft'", "outcome")
+    saved = asked.row(
+        "select coalesce(sum(try_cast(line->>'$.draft_saved' as double)), 0) "
+        "from log where event = 'turn'"
+    )
+    return Drafts(
+        started=outcomes.get("started", 0),
+        used=outcomes.get("used", 0),
+        dropped=outcomes.get("dropped", 0),
+        saved=round(float(saved[0]), 4),
+        saved_each=asked.spread("draft_saved", "event = 'turn'"),
+    )
+
+
+def _tools(asked: _Asked) -> dict[str, Tool]:
+    found: dict[str, Tool] = {}
+    for name in asked.groups("event = 'tool'", "name"):
+        quoted = name.replace("'", "''")
+        where = f"event = 'tool' and line->>'$.name' = '{quoted}'"
+        effects = asked.groups(where, "effect")
+        found[name] = Tool(
+            effect=next(iter(effects), ""),
+            seconds=asked.spread("seconds", where),
+            outcomes=asked.groups(where, "outcome"),
+        )
+    return found
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """Read `90m`, `2h`, `1d`, a date, or a date and time; raise ValueError.
+
+    What names no zone is meant in the local one.
+    """
+    if span := _SPAN.fullmatch(text.strip()):
+        return now - timedelta(**{_UNITS[span[2]]: float(span[1])})
+    try:
+        return datetime.fromisoformat(text.strip()).astimezone()
+    except ValueError:
+        raise ValueError(
+            f"found {text!r}, it must be a span like 90m, 2h or 1d, or a time like "
+            f"2026-03-02 or 2026-03-02T14:00"
+        ) from None

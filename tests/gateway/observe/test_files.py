@@ -1,0 +1,80 @@
+"""The log file: it is renamed when it has grown, and several writers share it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.observe.files import LogFile, all_files
+
+
+def text(path: Path) -> str:
+    return path.read_text()
+
+
+def test_it_is_renamed_past_its_limit_and_the_oldest_goes(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "calls.jsonl"
+    log = LogFile(path, limit=10, keep=2)
+    for line in (b"one111\n", b"two222\n", b"three3\n", b"four44\n"):
+        log.write(line)
+    log.close()
+    assert [each.name for each in all_files(path)] == [
+        "calls.jsonl.2",
+        "calls.jsonl.1",
+        "calls.jsonl",
+    ]
+    assert [text(each) for each in all_files(path)] == ["two222\n", "three3\n", "four44\n"]
+
+
+def test_keeping_none_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    log = LogFile(path, limit=5, keep=0)
+    log.write(b"one1\n")
+    log.write(b"two2\n")
+    log.close()
+    assert [(each.name, text(each)) for each in all_files(path)] == [("calls.jsonl", "two2\n")]
+
+
+def test_a_line_longer_than_the_limit_is_written_whole(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    log = LogFile(path, limit=5, keep=3)
+    log.write(b"a line of some length\n")
+    log.close()
+    assert text(path) == "a line of some length\n"
+
+
+def test_two_writers_lose_nothing_when_either_renames(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    one, two = LogFile(path, limit=20, keep=50), LogFile(path, limit=20, keep=50)
+    written = [f"line {number:03d}\n" for number in range(60)]
+    for number, line in enumerate(written):
+        (one, two)[number % 3 % 2].write(line.encode())
+    one.close()
+    two.close()
+    assert "".join(text(each) for each in all_files(path)) == "".join(written)
+    assert all(each.stat().st_size <= 20 for each in all_files(path))
+
+
+def test_a_file_that_others_removed_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    log = LogFile(path, limit=0, keep=1)
+    log.write(b"one\n")
+    path.unlink()
+    log.write(b"two\n")
+    log.close()
+    assert text(path) == "two\n"
+
+
+def test_the_log_is_not_for_everybody(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    LogFile(path, limit=0, keep=1).close()
+    assert path.stat().st_mode & 0o007 == 0
+
+
+@pytest.mark.parametrize("name", ["calls.jsonl.lock", "calls.jsonl.1.gz", "calls.jsonl.old"])
+def test_other_files_beside_it_are_not_the_log(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.touch()
+    (tmp_path / name).touch()
+    assert all_files(path) == [path]

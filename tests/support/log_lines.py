@@ -1,0 +1,161 @@
+"""A whole call as the call log tells it, for tests of what reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+CALL = "CA5e1f0c7a49d84b6e9c2f31aa70d8c2b4"
+
+Fields = dict[str, Any]
+
+GREETING = "Thank you for calling Platinum Motors, this is Robin. How can I help you today?"
+
+
+def stages(*seconds: float) -> Fields:
+    """Name the five stages of a turn, and sum them."""
+    names = ("end_of_turn", "transcript", "first_token", "first_audio", "line")
+    return {
+        "stages": dict(zip(names, seconds, strict=True)),
+        "response": round(sum(seconds), 4),
+    }
+
+
+STORY: list[tuple[float, str, Fields]] = [
+    (
+        0.0,
+        "call_started",
+        {
+            "line": "twilio",
+            "from": "+12065550142",
+            "to": "+12065550100",
+            "agent": "workshop",
+            "direction": "inbound",
+            "codec": "pcmu",
+        },
+    ),
+    (
+        5.1,
+        "agent_spoke",
+        {"utterance": 1, "kind": "greeting", "text": GREETING, "seconds": 4.7},
+    ),
+    (9.62, "draft", {"outcome": "started", "reply": 1, "probability": 0.41}),
+    (9.93, "draft", {"outcome": "dropped", "reply": 1, "why": "resumed"}),
+    (12.4, "draft", {"outcome": "started", "reply": 2, "probability": 0.93}),
+    (
+        12.52,
+        "turn_ended",
+        {"turn": 1, "why": "semantic", "probability": 0.93, "late": False, "seconds": 6.9},
+    ),
+    (12.52, "draft", {"outcome": "used", "reply": 2}),
+    (
+        12.58,
+        "caller_spoke",
+        {
+            "turn": 1,
+            "text": "Hi Michelle, my name's Jack, and about two weeks ago I got a car from your "
+            "dealership and the service light came on already.",
+        },
+    ),
+    (
+        12.84,
+        "turn",
+        {
+            "turn": 1,
+            **stages(0.24, 0.06, 0.02, 0.16, 0.1),
+            "drafted": True,
+            "draft_saved": 0.12,
+        },
+    ),
+    (14.9, "backchannel", {"kind": "backchannel", "text": "Uh-huh."}),
+    (
+        18.04,
+        "agent_spoke",
+        {
+            "utterance": 2,
+            "kind": "reply",
+            "text": "I'm sorry to hear that, Jack. What's your last name, and could you spell it?",
+            "seconds": 5.2,
+        },
+    ),
+    (23.3, "turn_ended", {"turn": 2, "why": "silence", "probability": 0.31, "seconds": 4.1}),
+    (23.41, "caller_spoke", {"turn": 2, "text": "Sure. My last name is, uh, Siciliy."}),
+    (23.75, "turn", {"turn": 2, **stages(1.02, 0.11, 0.04, 0.2, 0.1), "drafted": False}),
+    (
+        25.33,
+        "interrupted",
+        {
+            "utterance": 3,
+            "kind": "reply",
+            "heard": 1.21,
+            "error": 0.02,
+            "basis": "acknowledged",
+            "queued": 3.4,
+            "heard_text": "Thank you, Mr.",
+            "text": "Thank you, Mr. Siciliy. What make and model is it, and from what year?",
+            "evidence": "words",
+            "stop_delay": 0.23,
+        },
+    ),
+    (28.1, "turn_ended", {"turn": 3, "why": "semantic", "probability": 0.88, "seconds": 3.0}),
+    (28.2, "caller_spoke", {"turn": 3, "text": "It's a 2018 Tesla Model S."}),
+    (
+        28.3,
+        "tool",
+        {
+            "name": "free_times",
+            "effect": "read",
+            "seconds": 0.012,
+            "outcome": "done",
+            "arguments": {"day": "friday"},
+            "result": {"times": ["08:00", "09:30"]},
+        },
+    ),
+    (
+        29.9,
+        "turn",
+        {
+            "turn": 3,
+            **stages(0.26, 0.1, 0.9, 0.14, 0.1),
+            "drafted": False,
+            "acknowledged": 0.71,
+        },
+    ),
+    (
+        33.0,
+        "agent_spoke",
+        {
+            "utterance": 4,
+            "kind": "reply",
+            "text": "I have Friday at eight, or at half past nine. Which would you like?",
+            "seconds": 3.1,
+        },
+    ),
+    (34.0, "resumed", {"kind": "noise", "text": ""}),
+    (35.0, "key", {"keys": "1"}),
+    (40.2, "fault", {"part": "voice", "reason": "synthesis took over 10 s", "fatal": False}),
+    (
+        44.75,
+        "call_ended",
+        {
+            "reason": "goodbye",
+            "ended_by": "agent",
+            "seconds": 44.7,
+            "turns": 3,
+            "quality": {"late_frames": 0, "missing_frames": 0},
+        },
+    ),
+]
+
+
+def line(at: float, event: str, fields: Fields, call: str = CALL, day: str = "2026-03-02") -> bytes:
+    """Write one line as the journal does, without its line end; the call begins at 14:02:11."""
+    second = 11.5 + at
+    clock = f"{day}T14:{2 + int(second // 60):02d}:{second % 60:06.3f}Z"
+    return msgspec.json.encode({"ts": clock, "call": call, "at": at, "event": event, **fields})
+
+
+def story(call: str = CALL, day: str = "2026-03-02") -> list[bytes]:
+    """Give every line of the call."""
+    return [line(at, event, fields, call, day) for at, event, fields in STORY]
