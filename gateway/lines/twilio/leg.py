@@ -1,0 +1,253 @@
+"""One caller on a Twilio media stream, once the stream has said which call it carries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import structlog
+
+from gateway.events import CallerGone, CallerKey, CallInfo, TransferEnded
+from gateway.lines.twilio import twiml
+from gateway.lines.twilio.rest import TwilioRest
+from gateway.lines.twilio.settings import TwilioSettings
+from gateway.lines.twilio.socket import NORMAL, MediaSocket
+from gateway.lines.twilio.tones import keys_as_sound
+from gateway.lines.twilio.wire import Outgoing
+from gateway.ports import Ear, LineEvent
+from media.codec import WireForm
+from media.frame import FRAME_SECONDS, AudioFrame
+from media.playout import Chunk, Mark, Playout
+
+HANG_UP_SECONDS = 5.0
+"""How long Twilio may take to end the stream after it was told to end or move the call."""
+
+EVENTS_KEPT = 50
+"""Keys pressed before the call is ready; nobody presses more."""
+
+
+class TwilioLeg:
+    """Turns chunks into messages and messages into what the call hears; knows no conversation."""
+
+    def __init__(
+        self,
+        info: CallInfo,
+        stream_sid: str,
+        socket: MediaSocket,
+        form: WireForm,
+        settings: TwilioSettings,
+        rest: TwilioRest | None,
+    ) -> None:
+        self.info = info
+        self.playout = Playout(form, lead=round(settings.lead * form.rate))
+        self._socket = socket
+        self._settings = settings
+        self._rest = rest
+        self._out = Outgoing(stream_sid)
+        self._marks = _Marks(round(settings.mark_every * form.rate))
+        self._ear: Ear | None = None
+        self._early: deque[AudioFrame | LineEvent] = deque()
+        self._early_most = round(settings.early_seconds / FRAME_SECONDS)
+        self._early_lost = 0
+        self._leaving = ""
+        self._gone = False
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._log = structlog.get_logger("twilio").bind(call_id=info.call_id)
+
+    # --- what the call asks for ------------------------------------------------------------
+
+    def attach(self, ear: Ear) -> None:
+        """Give sound and events to `ear` from now on; what came before is handed over first."""
+        self._ear = ear
+        if self._early_lost:
+            self._log.warning("early_sound_lost", frames=self._early_lost)
+        while self._early:
+            self._give(self._early.popleft())
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """Put chunks on the wire, each mark behind the sound it speaks of, all in one write."""
+        if self._gone:
+            return
+        messages: list[bytes] = []
+        for chunk in chunks:
+            messages.append(self._out.media(chunk.payload))
+            if (mark := self._marks.after(chunk)) is not None:
+                messages.append(self._out.mark(mark.name()))
+        if not chunks and (mark := self._marks.rest()) is not None:
+            messages.append(self._out.mark(mark.name()))
+        if messages:
+            self._socket.send(messages)
+
+    def clear(self) -> None:
+        """Make Twilio forget what it has not played; it sends all marks back at once."""
+        self._marks.forget()
+        self._socket.send([self._out.clear])
+
+    def send_keys(self, keys: str) -> None:
+        """Play keys as tones; Twilio queues them behind what it has, and what follows waits."""
+        self._socket.send([self._out.media(sound) for sound in keys_as_sound(keys, self.form)])
+
+    def transfer(self, target: str, summary: str) -> None:
+        """Dial `target` in the place of this stream; Twilio has no field for the summary."""
+        if self._rest is None:
+            reason = "transfers need TWILIO_AUTH_TOKEN"
+            self._log.warning("transfer_failed", reason=reason)
+            # Not from inside the call's own effect: the outcome comes as an event of its own.
+            self._loop.call_soon(self._notice, TransferEnded(False, reason))
+            return
+        document = twiml.transfer(target, self._settings.caller_id)
+        ask = partial(self._rest.transfer, self.info.call_id, document)
+        self._in_thread(ask, self._transferred)
+
+    def hang_up(self, reason: str) -> None:
+        """End the call through Twilio's API, or else by closing the stream."""
+        if self._gone or self._leaving:
+            return
+        self._leaving = reason or "hung up"
+        if self._rest is None:
+            self._socket.close(NORMAL, "call ended")
+            return
+        self._close_later()
+        self._in_thread(partial(self._rest.hang_up, self.info.call_id), self._hung_up)
+
+    @property
+    def form(self) -> WireForm:
+        """The stream's wire form."""
+        return self.playout.form
+
+    # --- what the stream brings ------------------------------------------------------------
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Take the caller's next sound."""
+        if self._ear is not None and not self._leaving:
+            self._ear.hear(frame)
+        elif self._ear is None:
+            self._keep(frame, self._early_most)
+
+    def pressed(self, key: str) -> None:
+        """Take a key of the caller's."""
+        self._notice(CallerKey(key))
+
+    def echoed(self, name: str, now: float) -> None:
+        """Take a mark that came back; raises ValueError for one that is not ours."""
+        self.playout.acknowledge(Mark.parse(name), now)
+
+    def stopped(self) -> None:
+        """Take that Twilio ended the stream: the caller hung up, or the call went elsewhere."""
+        self._end(CallerGone(self._leaving or "caller hung up"))
+
+    def lost(self, code: int, reason: str) -> None:
+        """Take that the socket is down."""
+        if self._leaving or code == NORMAL:
+            self._end(CallerGone(self._leaving or "stream closed"))
+        else:
+            self._end(CallerGone(f"socket lost: {code} {reason}".rstrip(), failure=True))
+
+    # --- inside ----------------------------------------------------------------------------
+
+    def _end(self, event: CallerGone) -> None:
+        if self._gone:
+            return
+        self._gone = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._ear is None:
+            self._early.append(event)
+        else:
+            self._ear.notice(event)
+
+    def _notice(self, event: LineEvent) -> None:
+        if self._gone:
+            return
+        if self._ear is not None:
+            self._ear.notice(event)
+        else:
+            self._keep(event, self._early_most + EVENTS_KEPT)
+
+    def _keep(self, item: AudioFrame | LineEvent, most: int) -> None:
+        """Keep what came too early; the first words are worth more than the latest."""
+        if len(self._early) < most:
+            self._early.append(item)
+        else:
+            self._early_lost += 1
+
+    def _give(self, item: AudioFrame | LineEvent) -> None:
+        assert self._ear is not None
+        if isinstance(item, AudioFrame):
+            self._ear.hear(item)
+        else:
+            self._ear.notice(item)
+
+    def _transferred(self, problem: str | None) -> None:
+        if problem is None:
+            self._leaving = self._leaving or "transferred"
+            self._close_later()
+            self._notice(TransferEnded(True))
+        else:
+            self._log.warning("transfer_failed", reason=problem)
+            self._notice(TransferEnded(False, problem))
+
+    def _close_later(self) -> None:
+        """Close the stream if Twilio, told to take the call away, does not."""
+        if self._timer is None and not self._gone:
+            self._timer = self._loop.call_later(HANG_UP_SECONDS, self._socket.close, NORMAL)
+
+    def _hung_up(self, problem: str | None) -> None:
+        if problem is not None and not self._gone:
+            self._log.warning("hang_up_failed", reason=problem)
+            self._socket.close(NORMAL, "call ended")
+
+    def _in_thread(self, ask: Callable[[], None], then: Callable[[str | None], None]) -> None:
+        """Ask Twilio something outside the loop; `then` is told why it failed, or None."""
+
+        def done(future: asyncio.Future[None]) -> None:
+            if future.cancelled():
+                then("shutting down")
+                return
+            error = future.exception()
+            if error is not None and not isinstance(error, OSError):
+                self._log.error("fault_in_rest_client", exc_info=error)
+            then(None if error is None else str(error))
+
+        self._loop.run_in_executor(None, ask).add_done_callback(done)
+
+
+class _Marks:
+    """Decides behind which chunks a mark goes.
+
+    Behind the first of each utterance, which tells when it began to sound and how long the path
+    is; then about every 100 ms; and behind the last.
+    """
+
+    __slots__ = ("_every", "_generation", "_last", "_since", "_utterance")
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._since = 0
+        self._utterance = 0
+        self._generation = 0
+        self._last: Chunk | None = None
+
+    def after(self, chunk: Chunk) -> Mark | None:
+        """Give the mark that follows a chunk, if one does."""
+        first = (chunk.utterance, chunk.generation) != (self._utterance, self._generation)
+        self._utterance, self._generation = chunk.utterance, chunk.generation
+        self._since += chunk.end - chunk.start
+        if first or chunk.last or self._since >= self._every:
+            self.forget()
+            return chunk.mark
+        self._last = chunk
+        return None
+
+    def rest(self) -> Mark | None:
+        """Give the mark for what was sent since the last one, now that sending pauses."""
+        last = self._last
+        self.forget()
+        return None if last is None else last.mark
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._since, self._last = 0, None

@@ -1,0 +1,256 @@
+"""The Twilio line: webhooks and media sockets on the gateway's own HTTP port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, assert_never
+
+import structlog
+from starlette.routing import Route
+
+from gateway.events import CallInfo
+from gateway.lines.twilio import signature, stream, wire
+from gateway.lines.twilio.leg import TwilioLeg
+from gateway.lines.twilio.rest import TwilioRest
+from gateway.lines.twilio.settings import TwilioSettings
+from gateway.lines.twilio.socket import (
+    POLICY_VIOLATION,
+    TRY_AGAIN_LATER,
+    MediaSocket,
+    SocketLimits,
+    SocketOwner,
+)
+from gateway.lines.twilio.tokens import Ticket, Tickets
+from gateway.lines.twilio.upgrade import UpgradeAsk, UpgradeRefusal, Upgrades
+from gateway.lines.twilio.webhook import STREAM_PATH, Gate, Webhooks
+from gateway.ports import Answer
+from media.codec import WireForm
+
+if TYPE_CHECKING:
+    from twilio.http import HttpClient
+
+log = structlog.get_logger("twilio")
+
+
+class TwilioLine:
+    """Lets calls in; afterwards each has its own leg, which the line only knows by name.
+
+    Make it on the running loop.
+    `routes` go into the HTTP application, `upgrades` into `uvicorn.Config(ws=...)`.
+    """
+
+    def __init__(
+        self,
+        settings: TwilioSettings,
+        answer: Answer,
+        default_agent: str,
+        *,
+        http_client: HttpClient | None = None,
+    ) -> None:
+        """`http_client` is what Twilio's REST client sends with, for tests and proxies."""
+        self.settings = settings
+        self._answer = answer
+        self._default_agent = default_agent
+        self._http = http_client
+        self._loop = asyncio.get_running_loop()
+        self._gate = Gate(settings)
+        self._tickets = Tickets(settings.token_seconds)
+        self._rests: dict[str, TwilioRest] = {}
+        self.legs: dict[str, TwilioLeg] = {}
+        "by CallSid"
+
+    def routes(self) -> list[Route]:
+        """Give the webhooks' routes."""
+        webhooks = Webhooks(
+            self.settings,
+            self._answer,
+            self._default_agent,
+            self._gate,
+            self._tickets,
+            self._loop.time,
+        )
+        return webhooks.routes()
+
+    def upgrades(self, other: Callable[..., asyncio.BaseProtocol] | None = None) -> Upgrades:
+        """Give what uvicorn hands WebSockets to; `other` serves all paths but the line's own."""
+        limits = SocketLimits(max_message=self.settings.max_message)
+        return Upgrades(STREAM_PATH, self._upgrade, limits, other)
+
+    def _upgrade(self, ask: UpgradeAsk) -> SocketOwner | UpgradeRefusal:
+        target = ask.path + (f"?{ask.query}" if ask.query else "")
+        request = signature.Request(target, ask.headers, socket=True)
+        problem = self._gate.problem(request, ask.peer)
+        if problem is not None:
+            log.info("upgrade_refused", peer=ask.peer, reason=problem)
+            return UpgradeRefusal(403, "forbidden")
+        return _Stream(self, ask.peer)
+
+    # --- for the streams -------------------------------------------------------------------
+
+    def admit(self, start: wire.StartDetail) -> Ticket | stream.Refused:
+        """Say for whom a stream that has started is, or why it may not go on."""
+        if self.settings.account_sid not in ("", start.account_sid):
+            return stream.Refused(POLICY_VIOLATION, "another account")
+        if start.call_sid in self.legs:
+            return stream.Refused(POLICY_VIOLATION, "this call has a stream already")
+        ticket = self._ticket(start)
+        if isinstance(ticket, str):
+            return stream.Refused(POLICY_VIOLATION, ticket)
+        refusal = self._answer.admit(ticket.agent)
+        if refusal is None:
+            return ticket
+        code = TRY_AGAIN_LATER if refusal.kind in ("busy", "draining") else POLICY_VIOLATION
+        return stream.Refused(code, refusal.kind)
+
+    def _ticket(self, start: wire.StartDetail) -> Ticket | str:
+        given = start.custom_parameters
+        if token := given.get("token", ""):
+            return self._tickets.take(token, start.call_sid, self._loop.time())
+        if self.settings.require_token and self.settings.secured:
+            return "no token"
+        agent = given.get("agent", "") or self._default_agent
+        return Ticket(start.call_sid, agent, given.get("from", ""), given.get("to", ""))
+
+    def begin(
+        self, ticket: Ticket, start: wire.StartDetail, form: WireForm, socket: MediaSocket
+    ) -> TwilioLeg:
+        """Make the leg of a stream that was let in, and have its call run."""
+        variables = {
+            **{k: v for k, v in start.custom_parameters.items() if k != "token"},
+            "account_sid": start.account_sid,
+            "stream_sid": start.stream_sid,
+        }
+        info = CallInfo(
+            call_id=start.call_sid,
+            line="twilio",
+            agent=ticket.agent,
+            caller=ticket.caller,
+            callee=ticket.callee,
+            rate=form.rate,
+            codec=form.name,
+            variables=variables,
+        )
+        rest = self._rest(self.settings.account_sid or start.account_sid)
+        leg = TwilioLeg(info, start.stream_sid, socket, form, self.settings, rest)
+        self.legs[info.call_id] = leg
+        self._answer.begin(leg)
+        return leg
+
+    def forget(self, leg: TwilioLeg) -> None:
+        """Take that a leg's socket is down."""
+        self.legs.pop(leg.info.call_id, None)
+
+    def _rest(self, account_sid: str) -> TwilioRest | None:
+        chosen = self.settings
+        if not chosen.auth_token or not account_sid:
+            return None
+        if account_sid not in self._rests:
+            self._rests[account_sid] = TwilioRest(
+                account_sid,
+                chosen.auth_token,
+                edge=chosen.edge,
+                region=chosen.region,
+                seconds=chosen.rest_seconds,
+                http_client=self._http,
+            )
+        return self._rests[account_sid]
+
+
+class _Stream:
+    """One media socket from upgrade to end: parses, asks the machine, does what it says."""
+
+    def __init__(self, line: TwilioLine, peer: str) -> None:
+        self._line = line
+        self._loop = asyncio.get_running_loop()
+        self._machine = stream.MediaStream(self._loop.time() + line.settings.start_seconds)
+        self._socket: MediaSocket | None = None
+        self._leg: TwilioLeg | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._log = structlog.get_logger("twilio").bind(peer=peer)
+
+    def opened(self, socket: MediaSocket) -> None:
+        """Take the socket."""
+        self._socket = socket
+        if self._machine.deadline is not None:
+            self._timer = self._loop.call_at(self._machine.deadline, self._expired)
+
+    def received(self, text: memoryview) -> None:
+        """Take one message."""
+        try:
+            message = wire.parse(text)
+        except ValueError as error:
+            outcomes = self._machine.malformed(str(error))
+        else:
+            outcomes = self._machine.handle(message, self._loop.time())
+        for outcome in outcomes:
+            self._perform(outcome)
+
+    def closed(self, code: int, reason: str) -> None:
+        """Take that the socket is down."""
+        self._disarm()
+        if self._leg is None:
+            self._log.info("stream_closed_before_start", code=code, reason=reason)
+            return
+        self._line.forget(self._leg)
+        self._leg.lost(code, reason)
+
+    def _perform(self, outcome: stream.Outcome) -> None:
+        match outcome:
+            case stream.Heard(frame=frame):
+                if self._leg is not None:
+                    self._leg.hear(frame)
+            case stream.Echoed(name=name):
+                self._echoed(name)
+            case stream.Pressed(key=key):
+                if self._leg is not None:
+                    self._leg.pressed(key)
+            case stream.Opened(start=start, form=form):
+                self._start(start, form)
+            case stream.Stopped():
+                self._stopped()
+            case stream.Refused():
+                self._refuse(outcome)
+            case stream.Noted(what=what, detail=detail):
+                self._log.info("stream_odd", what=what, detail=detail)
+            case _:
+                assert_never(outcome)
+
+    def _start(self, start: wire.StartDetail, form: WireForm) -> None:
+        self._disarm()
+        self._log = self._log.bind(call_id=start.call_sid)
+        admitted = self._line.admit(start)
+        if isinstance(admitted, stream.Refused):
+            self._refuse(admitted)
+            return
+        assert self._socket is not None, "messages come after `opened`"
+        self._log.info("stream_started", agent=admitted.agent)
+        self._leg = self._line.begin(admitted, start, form, self._socket)
+
+    def _echoed(self, name: str) -> None:
+        if self._leg is None:
+            return
+        try:
+            self._leg.echoed(name, self._loop.time())
+        except ValueError as error:
+            self._log.info("stream_odd", what="strange mark", detail=str(error))
+
+    def _stopped(self) -> None:
+        if self._leg is not None:
+            self._leg.stopped()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _refuse(self, refused: stream.Refused) -> None:
+        self._log.info("stream_refused", code=refused.code, reason=refused.reason)
+        if self._socket is not None:
+            self._socket.close(refused.code, refused.reason)
+
+    def _expired(self) -> None:
+        for outcome in self._machine.expire():
+            self._perform(outcome)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

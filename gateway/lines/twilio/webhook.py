@@ -1,0 +1,178 @@
+"""The HTTP side of the Twilio line: what Twilio asks when a call comes in, and what it reports."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from gateway.lines.twilio import signature, twiml
+from gateway.lines.twilio.settings import TwilioSettings
+from gateway.lines.twilio.tokens import Ticket, Tickets
+from gateway.ports import Answer, Refusal
+
+VOICE_PATH = "/twilio/voice"
+STREAM_PATH = "/twilio/stream"
+STATUS_PATH = "/twilio/status"
+
+BODY_MOST = 65536
+"""Bytes of a posted form; Twilio's have one or two thousand."""
+
+UNSIGNED = "unsigned requests are taken from this machine alone; set TWILIO_AUTH_TOKEN"
+
+log = structlog.get_logger("twilio")
+
+
+@dataclass(slots=True)
+class Gate:
+    """Decides whether a request is Twilio's."""
+
+    settings: TwilioSettings
+    signatures: signature.Signatures = field(init=False)
+
+    def __post_init__(self) -> None:
+        chosen = self.settings
+        self.signatures = signature.Signatures(
+            chosen.auth_token, chosen.shared_key, chosen.public_url
+        )
+
+    def problem(self, request: signature.Request, peer: str) -> str | None:
+        """Say why a request may not come in."""
+        if self.settings.secured:
+            return self.signatures.problem(request)
+        return None if is_local(peer, request.headers) else UNSIGNED
+
+
+def is_local(peer: str, headers: Mapping[str, str]) -> bool:
+    """Say whether a request comes from this machine, and not through a proxy or tunnel on it."""
+    if any(name in headers for name in ("x-forwarded-for", "forwarded", "x-real-ip")):
+        return False
+    try:
+        return ipaddress.ip_address(peer).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(slots=True)
+class Webhooks:
+    """Answers Twilio's HTTP requests."""
+
+    settings: TwilioSettings
+    answer: Answer
+    default_agent: str
+    gate: Gate
+    tickets: Tickets
+    clock: Callable[[], float]
+    draw: Callable[[], str] = lambda: secrets.token_urlsafe(32)
+
+    def routes(self) -> list[Route]:
+        """Give the routes to mount at the root of the application."""
+        return [
+            Route(VOICE_PATH, self.voice, methods=["POST"]),
+            Route(VOICE_PATH + "/{agent}", self.voice, methods=["POST"]),
+            Route(STATUS_PATH, self.status, methods=["POST"]),
+        ]
+
+    async def voice(self, request: Request) -> Response:
+        """Say what is to become of a call that comes in."""
+        form = await self._form(request)
+        if isinstance(form, Response):
+            return form
+        call_sid = form.get("CallSid", "")
+        if not call_sid:
+            log.info("webhook_refused", reason="no CallSid")
+            return PlainTextResponse("CallSid is missing", 400)
+        if self.settings.account_sid not in ("", form.get("AccountSid", "")):
+            log.info("webhook_refused", call_id=call_sid, reason="another account")
+            return PlainTextResponse("another account", 403)
+        agent = self._agent(request, form)
+        refusal = self.answer.admit(agent)
+        if refusal is not None:
+            return self._refused(refusal, call_sid, agent)
+        token = self.draw()
+        ticket = Ticket(call_sid, agent, form.get("From", ""), form.get("To", ""))
+        self.tickets.issue(token, ticket, self.clock())
+        stream, status = self._own_urls(request)
+        log.info("call_offered", call_id=call_sid, agent=agent)
+        return _xml(twiml.connect(stream, token, status))
+
+    async def status(self, request: Request) -> Response:
+        """Take what Twilio reports of a stream."""
+        form = await self._form(request)
+        if isinstance(form, Response):
+            return form
+        if form.get("StreamEvent") == "stream-error":
+            log.warning(
+                "stream_error", call_id=form.get("CallSid", ""), reason=form.get("StreamError", "")
+            )
+        return Response(status_code=204)
+
+    def _agent(self, request: Request, form: Mapping[str, str]) -> str:
+        """Choose who answers: by the path, the query, the number called, or by default."""
+        wanted: str = request.path_params.get("agent", "") or request.query_params.get("agent", "")
+        return wanted or self.settings.numbers.get(form.get("To", ""), "") or self.default_agent
+
+    def _refused(self, refusal: Refusal, call_sid: str, agent: str) -> Response:
+        log.info("call_refused", call_id=call_sid, agent=agent, reason=refusal.kind)
+        return _xml(twiml.refuse(refusal, self.settings))
+
+    async def _form(self, request: Request) -> dict[str, str] | Response:
+        """Read and check a posted form; a response where it is not Twilio's."""
+        body = await _body(request)
+        if body is None:
+            log.info("webhook_refused", reason="body too big")
+            return PlainTextResponse("too big", 413)
+        try:
+            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=500)
+        except ValueError:
+            log.info("webhook_refused", reason="no form")
+            return PlainTextResponse("no form", 400)
+        query = request.url.query
+        asked = signature.Request(
+            # The raw path, since Twilio signed the URL as it was written.
+            request.scope.get("raw_path", b"").decode("latin-1") + (f"?{query}" if query else ""),
+            request.headers,
+            pairs,
+            body,
+        )
+        problem = self.gate.problem(asked, request.client.host if request.client else "")
+        if problem is not None:
+            log.info("webhook_refused", reason=problem)
+            return PlainTextResponse("forbidden", 403)
+        return dict(pairs)
+
+    def _own_urls(self, request: Request) -> tuple[str, str]:
+        """Give the addresses of the media socket and of the status report, as Twilio sees them."""
+        if self.settings.public_url:
+            base = urlsplit(self.settings.public_url)
+            secure, place = base.scheme == "https", base.netloc + base.path.rstrip("/")
+        else:
+            headers = request.headers
+            place = headers.get("x-forwarded-host", "") or headers.get("host", "")
+            scheme = headers.get("x-forwarded-proto", "") or request.url.scheme
+            peer = request.client.host if request.client else ""
+            # Twilio takes nothing but `wss`; without TLS only somebody on this machine calls.
+            secure = scheme in ("https", "wss") or not is_local(peer, headers)
+        web, socket = ("https", "wss") if secure else ("http", "ws")
+        return f"{socket}://{place}{STREAM_PATH}", f"{web}://{place}{STATUS_PATH}"
+
+
+async def _body(request: Request) -> bytes | None:
+    """Read a request's body; None if it is too big."""
+    parts = bytearray()
+    async for part in request.stream():
+        parts += part
+        if len(parts) > BODY_MOST:
+            return None
+    return bytes(parts)
+
+
+def _xml(document: str) -> Response:
+    return Response(document, media_type="application/xml")
