@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
+from gateway.lines.twilio.settings import TwilioSettings
 from gateway.toml_file import EMPTY, decode, read
+from inference.runtime import RuntimeSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -68,17 +70,7 @@ class RecordingSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RuntimeSettings:
-    """What runs the models of this process."""
-
-    providers: tuple[Literal["tensorrt", "cuda", "cpu"], ...] = ("cpu",)
-    "in the order wanted; one that is missing is an error"
-    allow_fallback: bool = False
-    "go on with the next provider where one is missing"
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSettings:
+class DefaultTurnSettings:
     """How the end of a caller's turn is found, unless the agent says otherwise."""
 
     profile: Literal["quick", "default", "patient", "digits"] = "default"
@@ -113,7 +105,8 @@ class Settings:
 
     server: ServerSettings = field(default_factory=ServerSettings)
     agents: AgentsSettings = field(default_factory=AgentsSettings)
-    turn: TurnSettings = field(default_factory=TurnSettings)
+    twilio: TwilioSettings = field(default_factory=TwilioSettings)
+    turn: DefaultTurnSettings = field(default_factory=DefaultTurnSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     recording: RecordingSettings = field(default_factory=RecordingSettings)
@@ -135,14 +128,20 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
 
 
 def rooted(settings: Settings, folder: Path) -> Settings:
-    """Take relative paths from a folder."""
-    log = settings.log.path
-    return replace(
-        settings,
-        agents=replace(settings.agents, folder=folder / settings.agents.folder),
-        recording=replace(settings.recording, folder=folder / settings.recording.folder),
-        log=replace(settings.log, path=log if log == "-" else str(folder / log)),
-    )
+    """Take relative paths of all sections from a folder."""
+    sections: dict[str, Any] = {}
+    for section in fields(settings):
+        values = getattr(settings, section.name)
+        paths = {
+            each.name: folder / value
+            for each in fields(values)
+            if isinstance(value := getattr(values, each.name), Path)
+        }
+        sections[section.name] = replace(values, **paths)
+    log: LogSettings = sections["log"]
+    if log.path != "-":
+        sections["log"] = replace(log, path=str(folder / log.path))
+    return Settings(**sections)
 
 
 def with_secrets(settings: T, environment: Mapping[str, str]) -> T:

@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from gateway.config import DEFAULT_FILE, Settings, load
+if TYPE_CHECKING:
+    from gateway.config import Settings
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +21,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="FILE",
-        help=f"settings (default: {DEFAULT_FILE} where there is one, else none is needed)",
+        help="settings (default: parley.toml where there is one, else none is needed)",
     )
 
 
@@ -30,6 +32,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def settings(args: argparse.Namespace) -> Settings:
     """Read the settings that `-c` names; raise `TomlError`."""
+    from gateway.config import load  # it knows numpy by way of the rooms whose settings it holds
+
     return load(args.config)
 
 

@@ -85,12 +85,18 @@ def read(path: Path) -> TomlFile:
 def parse(text: str, name: str) -> TomlFile:
     """Parse TOML text; raise TomlError with the line of a syntax error."""
     try:
-        return TomlFile(name, tomllib.loads(text), dict(_places(text)))
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         said = re.sub(r" \(at .*\)$", "", str(error))
         raise TomlError(name, [Mistake("", line, said[:1].lower() + said[1:])]) from None
+    lines: dict[str, int] = {}
+    for place, line in _places(text):
+        while place and place not in lines:  # `a.b = 1` begins the table `a` too
+            lines[place] = line
+            place = place.rpartition(".")[0]
+    return TomlFile(name, table, lines)
 
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?")

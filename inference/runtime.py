@@ -56,6 +56,10 @@ class RuntimeSettings:
     cache: Path | None = None
     "folder for built TensorRT engines; None: they are built at every start"
 
+    def __post_init__(self) -> None:
+        """Refuse a name that is no provider."""
+        check_wanted(self.providers)
+
 
 class Session:
     """A loaded model; what its inputs mean is known where it is used."""
