@@ -1,0 +1,40 @@
+"""`parley serve`: answers calls until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+
+from gateway.options import add_config, complain, settings
+
+NAME = "serve"
+HELP = "answer calls until stopped; SIGTERM lets calls in progress finish"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("--host", help="instead of server.host")
+    parser.add_argument("--port", type=int, help="instead of server.port; 0: any free one")
+    add_config(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve; give 0 after an orderly end."""
+    from dataclasses import replace
+
+    chosen = settings(args)
+    asked = {name: value for name in ("host", "port") if (value := getattr(args, name)) is not None}
+    chosen = replace(chosen, server=replace(chosen.server, **asked))
+    from gateway.app import serve
+    from gateway.observe.diagnostics import speak
+    from inference import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
+
+    speak(chosen.log.level)
+    try:
+        return serve(chosen)
+    except (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing) as error:
+        complain(str(error))
+        return 2
+    except OSError as error:
+        place = f"{chosen.server.host}:{chosen.server.port}"
+        complain(f"cannot serve at server.host and server.port, {place}: {error.strerror}")
+        return 1

@@ -1,0 +1,58 @@
+"""What the process says of itself on standard error: for the operator who runs it, not of calls.
+
+Everything that logs, our own modules by structlog and libraries by `logging`, comes out here in
+one form: coloured lines on a terminal, JSON lines elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from gateway.observe.privacy import Privacy
+
+QUIET = ("uvicorn.access", "httpx", "httpcore", "aioice", "websockets")
+"""Libraries that would say something about every request or packet."""
+
+
+def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
+    """Set the process's messages up; nothing of them is personal, and secrets are taken out."""
+    privacy = Privacy("full", secrets)
+
+    def clean(_logger: WrappedLogger, _name: str, fields: EventDict) -> EventDict:
+        # The library's own bookkeeping passes as it is.
+        own = {name: value for name, value in fields.items() if name.startswith("_")}
+        return {**privacy.clean({k: v for k, v in fields.items() if k not in own}), **own}
+
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    people = sys.stderr.isatty()
+    ending: list[Processor] = [
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        structlog.processors.format_exc_info,  # before the cleaning: errors quote what failed
+        clean,
+        structlog.dev.ConsoleRenderer(colors=True)
+        if people
+        else structlog.processors.JSONRenderer(),
+    ]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=ending)
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in QUIET:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
