@@ -1,30 +1,196 @@
-"""Edits model graphs as bytes, without a library for them.
+"""Edits model graphs: outputs, inputs, constants and nodes of an ONNX file, and nothing else.
 
-An ONNX file is a protobuf message, and protobuf joins what appears twice: the fields of a repeated
-message are merged, its lists concatenated (Protocol Buffers, encoding, "Last One Wins").
-So a graph gains an output by appending a second, nearly empty graph that holds nothing else.
+What an edit does not name is kept byte for byte.
+The library made for this is a large dependency, and what is needed here is small.
+Field numbers are those of onnx/onnx.proto, ONNX IR version 10.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
-ElementType = Literal["float32", "int64", "int32"]
+import numpy as np
+import numpy.typing as npt
 
-# Field numbers and element types: onnx/onnx.proto, ONNX IR version 10.
+from inference import protobuf
+from inference.protobuf import Field
+
+ElementType = Literal["float32", "int32", "int64"]
+Array = npt.NDArray[np.generic]
+
 _MODEL_GRAPH: Final = 7
-_GRAPH_OUTPUT: Final = 12
-_VALUE_NAME: Final = 1
-_VALUE_TYPE: Final = 2
-_TYPE_TENSOR: Final = 1
-_TENSOR_ELEMENT: Final = 1
-_TENSOR_SHAPE: Final = 2
-_SHAPE_DIMENSION: Final = 1
-_DIMENSION_NAME: Final = 2
-_ELEMENTS: Final[dict[ElementType, int]] = {"float32": 1, "int32": 6, "int64": 7}
+_NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
+_NODE_INPUT, _NODE_OUTPUT, _NODE_OP, _NODE_ATTRIBUTE = 1, 2, 4, 5
+_ATTRIBUTE_NAME, _ATTRIBUTE_INT = 1, 3
+_VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR = 1, 2, 1
+_TENSOR_ELEMENT, _TENSOR_SHAPE, _SHAPE_DIMENSION = 1, 2, 1
+_DIMENSION_SIZE, _DIMENSION_NAME = 1, 2
+_CONSTANT_DIMS, _CONSTANT_TYPE, _CONSTANT_NAME, _CONSTANT_RAW = 1, 2, 8, 9
 
-_LENGTH_DELIMITED: Final = 2
-_VARINT: Final = 0
+_ELEMENTS: Final[Mapping[int, str]] = {
+    1: "<f4",
+    2: "u1",
+    3: "i1",
+    6: "<i4",
+    7: "<i8",
+}
+_NUMBERS: Final[Mapping[ElementType, int]] = {"float32": 1, "int32": 6, "int64": 7}
+_TYPED: Final[Mapping[int, int]] = {1: 4, 2: 5, 3: 5, 6: 5, 7: 7}
+"""Where a constant keeps its values when it does not keep them raw, by element type."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One operation."""
+
+    op: str
+    inputs: list[str]
+    outputs: list[str]
+    rest: list[Field]
+    "all other fields"
+
+    def attribute(self, name: str, default: int) -> int:
+        """Give an attribute that is a whole number."""
+        for each in self.rest:
+            if each.number == _NODE_ATTRIBUTE:
+                fields = protobuf.decode(each.content)
+                if any(f.number == _ATTRIBUTE_NAME and f.value == name.encode() for f in fields):
+                    for f in fields:
+                        if f.number == _ATTRIBUTE_INT:
+                            return protobuf.read_numbers(f)[0]
+        return default
+
+    @classmethod
+    def parse(cls, content: bytes) -> Node:
+        """Take a node apart."""
+        node = cls("", [], [], [])
+        for each in protobuf.decode(content):
+            match each.number:
+                case 1:
+                    node.inputs.append(each.content.decode())
+                case 2:
+                    node.outputs.append(each.content.decode())
+                case 4:
+                    node.op = each.content.decode()
+                case _:
+                    node.rest.append(each)
+        return node
+
+    def encode(self) -> bytes:
+        """Put the node together."""
+        fields = [protobuf.text(_NODE_INPUT, each) for each in self.inputs]
+        fields += [protobuf.text(_NODE_OUTPUT, each) for each in self.outputs]
+        return protobuf.encode([*fields, protobuf.text(_NODE_OP, self.op), *self.rest])
+
+
+class Graph:
+    """A model taken apart far enough to change its nodes and constants."""
+
+    def __init__(self, model: bytes) -> None:
+        """Take a model apart; raise ValueError where it is none."""
+        self._around = protobuf.decode(model)
+        self.nodes: list[Node] = []
+        self.constants: dict[str, bytes] = {}
+        "by name, still encoded: most are never looked at"
+        self._inputs: list[Field] = []
+        self._rest: list[Field] = []
+        for each in self._graph():
+            match each.number:
+                case 1:
+                    self.nodes.append(Node.parse(each.content))
+                case 5:
+                    self.constants[_name(each, _CONSTANT_NAME)] = each.content
+                case 11:
+                    self._inputs.append(each)
+                case _:
+                    self._rest.append(each)
+
+    def _graph(self) -> list[Field]:
+        return [
+            inner
+            for each in self._around
+            if each.number == _MODEL_GRAPH
+            for inner in protobuf.decode(each.content)
+        ]
+
+    @property
+    def outputs(self) -> list[str]:
+        """Name the graph's outputs."""
+        return [_name(each, _VALUE_NAME) for each in self._rest if each.number == _OUTPUT]
+
+    def constant(self, name: str) -> Array:
+        """Read a constant."""
+        dims: list[int] = []
+        raw: bytes | None = None
+        kind = 0
+        typed: list[Field] = []
+        for each in protobuf.decode(self.constants[name]):
+            match each.number:
+                case 1:
+                    dims += protobuf.read_numbers(each)
+                case 2:
+                    kind = each.number_value
+                case 9:
+                    raw = each.content
+                case 4 | 5 | 7:
+                    typed.append(each)
+                case _:
+                    pass
+        if kind not in _ELEMENTS:
+            raise ValueError(f"constant {name!r} has an element type that is not known: {kind}")
+        element = np.dtype(_ELEMENTS[kind])
+        if raw is not None:
+            return np.frombuffer(raw, element).reshape(dims)
+        fields = [each for each in typed if each.number == _TYPED[kind]]
+        if kind == 1:
+            return np.frombuffer(b"".join(each.content for each in fields), element).reshape(dims)
+        numbers = [value for each in fields for value in protobuf.read_numbers(each)]
+        return np.array(numbers, element).reshape(dims)
+
+    def set_constant(self, name: str, value: Array) -> None:
+        """Replace a constant, or add one; its shape may differ."""
+        kind = next(k for k, v in _ELEMENTS.items() if np.dtype(v) == value.dtype)
+        self.constants[name] = protobuf.encode(
+            [
+                *(protobuf.number(_CONSTANT_DIMS, size) for size in value.shape),
+                protobuf.number(_CONSTANT_TYPE, kind),
+                protobuf.text(_CONSTANT_NAME, name),
+                Field(_CONSTANT_RAW, protobuf.BYTES, value.tobytes()),
+            ]
+        )
+
+    def resize_input(self, name: str, axis: int, size: int) -> None:
+        """Give one dimension of an input another fixed size."""
+        for place, each in enumerate(self._inputs):
+            if _name(each, _VALUE_NAME) == name:
+                self._inputs[place] = _resized(each, axis, size)
+                return
+        raise KeyError(name)
+
+    def forget_shapes(self) -> None:
+        """Drop the shapes noted for tensors inside, which an edit may have made untrue."""
+        self._rest = [each for each in self._rest if each.number != _VALUE_INFO]
+
+    def drop_unused(self) -> None:
+        """Drop nodes that lead to no output, and constants that no node reads."""
+        wanted = set(self.outputs)
+        kept = []
+        for node in reversed(self.nodes):  # nodes stand in an order in which they can run
+            if wanted.intersection(node.outputs):
+                wanted.update(node.inputs)
+                kept.append(node)
+        self.nodes = kept[::-1]
+        self.constants = {name: each for name, each in self.constants.items() if name in wanted}
+
+    def encode(self) -> bytes:
+        """Put the model together."""
+        fields = [Field(_NODE, protobuf.BYTES, each.encode()) for each in self.nodes]
+        fields += [Field(_INITIALIZER, protobuf.BYTES, each) for each in self.constants.values()]
+        graph = protobuf.message(_MODEL_GRAPH, [*fields, *self._inputs, *self._rest])
+        around = [each for each in self._around if each.number != _MODEL_GRAPH]
+        return protobuf.encode([*around, graph])
 
 
 def with_output(model: bytes, name: str, dtype: ElementType, rank: int) -> bytes:
@@ -32,32 +198,47 @@ def with_output(model: bytes, name: str, dtype: ElementType, rank: int) -> bytes
 
     All dimensions are left free.
     A runtime refuses the model if no such tensor is in it, or if it is of another type.
+    Protobuf merges a message that appears twice and joins its lists, so that appending a second
+    graph, which holds the output alone, is all there is to do.
     """
-    dimensions = b"".join(
-        _message(_SHAPE_DIMENSION, _message(_DIMENSION_NAME, f"{name}_{axis}".encode()))
-        for axis in range(rank)
+    shape = protobuf.message(
+        _TENSOR_SHAPE,
+        [
+            protobuf.message(_SHAPE_DIMENSION, [protobuf.text(_DIMENSION_NAME, f"{name}_{axis}")])
+            for axis in range(rank)
+        ],
     )
-    tensor = (
-        _varint(_TENSOR_ELEMENT << 3 | _VARINT)
-        + _varint(_ELEMENTS[dtype])
-        + _message(_TENSOR_SHAPE, dimensions)
+    tensor = protobuf.message(
+        _TYPE_TENSOR, [protobuf.number(_TENSOR_ELEMENT, _NUMBERS[dtype]), shape]
     )
-    value = _message(_VALUE_NAME, name.encode()) + _message(
-        _VALUE_TYPE, _message(_TYPE_TENSOR, tensor)
-    )
-    return model + _message(_MODEL_GRAPH, _message(_GRAPH_OUTPUT, value))
+    value = [protobuf.text(_VALUE_NAME, name), protobuf.message(_VALUE_TYPE, [tensor])]
+    output = protobuf.message(_OUTPUT, value)
+    return model + protobuf.encode([protobuf.message(_MODEL_GRAPH, [output])])
 
 
-def _message(field: int, content: bytes) -> bytes:
-    """Encode a length-delimited field (Protocol Buffers, encoding)."""
-    return _varint(field << 3 | _LENGTH_DELIMITED) + _varint(len(content)) + content
+def _name(field: Field, number: int) -> str:
+    """Read the name in an encoded constant or value."""
+    for each in protobuf.decode(field.content):
+        if each.number == number:
+            return each.content.decode()
+    return ""
 
 
-def _varint(value: int) -> bytes:
-    """Encode an unsigned integer, seven bits a byte, lowest first."""
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+def _resized(value: Field, axis: int, size: int) -> Field:
+    """Change one dimension in the description of an input, deep inside it."""
+
+    def within(path: Iterable[int], field: Field) -> Field:
+        number, *further = path
+        seen = -1
+        inner = []
+        for each in protobuf.decode(field.content):
+            if each.number == number and further:
+                each = within(further, each)
+            elif each.number == number:
+                seen += 1
+                if seen == axis:
+                    each = protobuf.message(number, [protobuf.number(_DIMENSION_SIZE, size)])
+            inner.append(each)
+        return protobuf.message(field.number, inner)
+
+    return within((_VALUE_TYPE, _TYPE_TENSOR, _TENSOR_SHAPE, _SHAPE_DIMENSION), value)
