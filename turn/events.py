@@ -197,7 +197,8 @@ class OverlapDismissed:
     """The sound was no claim to the floor: play on, losing nothing."""
 
     at: int
-    kind: Literal["backchannel", "noise", "echo", "wordless"]
+    kind: Literal["backchannel", "noise", "echo", "wordless", "open"]
+    "`open`: the agent had said everything meanwhile; what the sound was is no longer asked"
     text: str = ""
 
 

@@ -1,0 +1,279 @@
+"""When the caller's turn is over: one pause after another, each with its evidence and its limit.
+
+In a pause it asks the semantic detector and the recogniser once, adds up what they say, and waits
+for as long as the sum deserves.
+Every wait is bounded: without any answer the silence timer decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from turn.events import (
+    AskWords,
+    AssessTurn,
+    KeyPressed,
+    TurnAssessed,
+    TurnDrafted,
+    TurnEnded,
+    TurnOutput,
+    TurnResumed,
+    WordsArrived,
+)
+from turn.evidence import Asked, Weights, belief, owed, series, together
+from turn.keys import KeyEntry, KeySettings
+from turn.profile import DEFAULT, Profile
+from turn.words import Lexicon, Reading, plausible, read
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """What holds for all profiles."""
+
+    keys: KeySettings = field(default_factory=KeySettings)
+    weights: Weights = field(default_factory=Weights)
+    words_span: float = 4.0
+    "seconds of sound whose words are asked for: the end matters, and the cost grows with it"
+    worth: float = 0.3
+    "seconds a second question must be able to save: it takes 0.1 s and 75 to 95 ms of a core"
+    words_wait: float = 0.25
+    "seconds for which a decision waits for the words; 4 s of speech take 0.17 s of a core"
+    least: float = 0.12
+    "seconds of voice that make a turn when no word is recognised: a smack or a click has less"
+    longest_speech: float = 60.0
+    "seconds of sound without a pause after which a turn ends: nobody speaks so, a stuck line does"
+    drafts: int = 3
+    "drafts in one turn: a caller who goes on after three of them is telling a story"
+
+
+@dataclass(slots=True)
+class Pause:
+    """One silence within or after a turn, and what is known about it."""
+
+    end: int
+    "last voiced sample before it"
+    silent_from: int
+    "where the silence is counted from"
+    words_asked: int | None = None
+    "position up to which the recogniser was asked"
+    asked: int | None = None
+    "position of the detector's question, the second one if there was one"
+    again: bool = False
+    "the detector was asked a second time"
+    waiting: bool = False
+    "the detector has not answered yet"
+    answers: list[float] = field(default_factory=list)
+    reading: Reading | None = None
+    drafted: bool = False
+
+    @property
+    def probability(self) -> float | None:
+        """The detector's answers taken together; None: it gave none."""
+        return together(self.answers) if self.answers else None
+
+
+class Endpoint:
+    """Decides when a turn is over; never whether a sound begins one."""
+
+    def __init__(self, rate: int, lists: Lexicon, settings: EndpointSettings | None = None) -> None:
+        self._rate = rate
+        self._lists = lists
+        self._settings = settings or EndpointSettings()
+        self._keys = KeyEntry(rate, self._settings.keys)
+        self.profile: Profile = DEFAULT
+        self.asked = Asked()
+        self.drafting = True
+        "whether work that can be thrown away may start"
+        self._start: int | None = None
+        self._spoken_from = 0
+        self._voiced = 0.0
+        self._longest_pause = 0.0
+        self._drafts = 0
+        self._pause: Pause | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether a turn is going on."""
+        return self._start is not None or bool(self._keys.keys)
+
+    # --- what happens --------------------------------------------------------------------------
+
+    def started(self, at: int, start: int) -> list[TurnOutput]:
+        """The caller makes a sound."""
+        outputs: list[TurnOutput] = []
+        if self._pause is not None:
+            if self._pause.drafted:
+                outputs.append(TurnResumed(at))
+            self._longest_pause = max(self._longest_pause, self._seconds(self._pause.end, start))
+            self._pause = None
+        if self._start is None:
+            self._start = start
+            self._voiced = self._longest_pause = 0.0
+            self._drafts = 0
+        self._spoken_from = start
+        return outputs
+
+    def stopped(self, end: int, voiced: float, model_end: int) -> None:
+        """The sound stopped; `voiced` seconds of it were voice.
+
+        A plain silence timer counts from `model_end`, where the voice model saw it stop.
+        """
+        if self._start is None:
+            return
+        self._voiced += voiced
+        end = max(end, self._start)
+        plain = self.profile.means == "silence"
+        self._pause = Pause(end, max(end, model_end) if plain else end)
+
+    def passed(self, now: int, rising: bool) -> list[TurnOutput]:
+        """Time went on to `now`; `rising`: a sound may just be starting."""
+        if self._keys.keys:
+            return self._end_keys(now) if self._keys.expired(now) else []
+        if self._start is None:
+            return []
+        if self._pause is None:
+            limit = self._settings.longest_speech
+            if self._seconds(self._spoken_from, now) < limit:
+                return []
+            self._voiced += limit
+            self._pause = Pause(now, now)
+            return self._end(now, None)
+        outputs = self._ask(now, self._pause, self._start)
+        return outputs + self._decide(now, rising)
+
+    def assessed(self, answer: TurnAssessed, now: int, rising: bool) -> list[TurnOutput]:
+        """The detector answered; an answer about another pause is dropped."""
+        pause = self._pause
+        if pause is None or not pause.waiting or pause.asked != answer.at:
+            return []
+        pause.waiting = False
+        if answer.probability is not None:
+            pause.answers.append(answer.probability)
+        return self._decide(now, rising)
+
+    def words(self, arrived: WordsArrived, now: int, rising: bool) -> list[TurnOutput]:
+        """The recogniser answered; words that end elsewhere are not of this pause."""
+        if self._pause is None or self._pause.words_asked != arrived.end:
+            return []
+        span = min(self._voiced, self._settings.words_span)
+        text = arrived.text if plausible(arrived.text, span) else ""
+        self._pause.reading = read(text, self._lists)
+        return self._decide(now, rising)
+
+    def key(self, pressed: KeyPressed, now: int) -> list[TurnOutput]:
+        """A key was pressed: the turn is made of keys from now on."""
+        length = self.asked.length if self.asked.kind == "digits" else 0
+        at = min(pressed.at, now)
+        return self._end_keys(now) if self._keys.press(at, pressed.key, length) else []
+
+    # --- what follows ----------------------------------------------------------------------------
+
+    def _ask(self, now: int, pause: Pause, start: int) -> list[TurnOutput]:
+        profile = self.profile
+        silence = self._seconds(pause.silent_from, now)
+        outputs: list[TurnOutput] = []
+        if profile.means == "silence" or self._voiced < self._settings.least:
+            return outputs  # of less voice than that no answer makes a turn
+        if profile.means == "words" and pause.words_asked is None and silence >= profile.hear:
+            pause.words_asked = now
+            first = pause.end - int(self._settings.words_span * self._rate)
+            outputs.append(AskWords(max(start, first), now))
+        if silence >= profile.ask and (pause.asked is None or self._worth_asking(pause, silence)):
+            pause.again = pause.asked is not None
+            pause.asked = now
+            pause.waiting = True
+            due = max(now, pause.end + int(profile.longest * self._rate))
+            outputs.append(AssessTurn(now, start, due))
+        return outputs
+
+    def _worth_asking(self, pause: Pause, silence: float) -> bool:
+        """Say whether a second answer could still end this turn sooner."""
+        if pause.again or not pause.answers or silence < self.profile.again:
+            return False
+        believed = self._belief(pause)
+        if believed is None or not self.profile.unfinished < believed < self.profile.end:
+            return False
+        saves = self._wait(pause, believed) - silence > self._settings.worth
+        return saves and not owed(pause.reading or Reading())
+
+    def _decide(self, now: int, rising: bool) -> list[TurnOutput]:
+        pause = self._pause
+        if pause is None or rising:
+            return []
+        believed = self._belief(pause)
+        silence = self._seconds(pause.silent_from, now)
+        if silence >= self._wait(pause, believed) and not self._words_owed(pause, now):
+            return self._end(now, believed)
+        return self._draft(now, pause, believed)
+
+    def _belief(self, pause: Pause) -> float | None:
+        """Add up what is known; None while nothing is."""
+        if pause.probability is None and pause.reading is None:
+            return None
+        reading = pause.reading or Reading()
+        return belief(pause.probability, reading, self.asked, self._voiced, self._settings.weights)
+
+    def _wait(self, pause: Pause, believed: float | None) -> float:
+        """Say after how much silence the turn is over."""
+        profile = self.profile
+        if profile.means == "silence":
+            return profile.longest
+        if believed is None or (not pause.answers and pause.waiting):
+            return profile.longest
+        wait = profile.shortest
+        if believed < profile.end:
+            reading = pause.reading or Reading()
+            if owed(reading) or (believed <= profile.unfinished and not series(reading)):
+                return profile.patience
+            share = min(1.0, (profile.end - believed) / max(profile.end - 0.5, 0.01))
+            wait = profile.unsure + share * (profile.longest - profile.unsure)
+        return max(wait, min(profile.habit * self._longest_pause, profile.longest))
+
+    def _words_owed(self, pause: Pause, now: int) -> bool:
+        """Say whether words that could still change the decision are on their way."""
+        if pause.words_asked is None or pause.reading is not None:
+            return False
+        return self._seconds(pause.words_asked, now) < self._settings.words_wait
+
+    def _draft(self, now: int, pause: Pause, believed: float | None) -> list[TurnOutput]:
+        assert self._start is not None
+        length = self._seconds(self._start, pause.end)
+        if (
+            believed is None
+            or not pause.answers
+            or believed < self.profile.draft
+            or pause.drafted
+            or not self.drafting
+            or self._drafts >= self._settings.drafts
+            or length > self.profile.longest_draft
+        ):
+            return []
+        pause.drafted = True
+        self._drafts += 1
+        return [TurnDrafted(now, self._start, pause.end, believed)]
+
+    def _end(self, now: int, believed: float | None) -> list[TurnOutput]:
+        start, pause = self._start, self._pause
+        assert start is not None
+        assert pause is not None
+        self._start = self._pause = None
+        worded = pause.reading is not None and pause.reading.words > 0
+        if self._voiced < self._settings.least and not worded:
+            return [TurnResumed(now)] if pause.drafted else []
+        sure = believed is not None and believed >= self.profile.end
+        heard = (pause.probability or 0.0) >= self.profile.end
+        late = pause.asked is not None and not pause.answers
+        why = ("semantic" if heard else "words") if sure else "silence"
+        return [TurnEnded(now, start, pause.end, why, believed, late=late)]  # type: ignore[arg-type]
+
+    def _end_keys(self, now: int) -> list[TurnOutput]:
+        outputs: list[TurnOutput] = []
+        if self._pause is not None and self._pause.drafted:
+            outputs.append(TurnResumed(now))
+        start = self._keys.start if self._start is None else min(self._start, self._keys.start)
+        end, keys = self._keys.end, self._keys.take()
+        self._start = self._pause = None
+        return [*outputs, TurnEnded(now, start, end, "keys", keys=keys)]
+
+    def _seconds(self, start: int, end: int) -> float:
+        return (end - start) / self._rate

@@ -1,0 +1,147 @@
+"""How finished a turn sounds: melody, words and what was asked, added up as log-odds.
+
+The semantic detector's probability is the base; everything else shifts it by a fixed weight.
+Words are asked of a recogniser on telephone sound, so no weight is so large that it overrules a
+detector that is sure, save where the next word is owed by grammar.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turn.words import Reading
+
+SURE = 0.99
+"""The detector's answers beyond this are noise of its int8 arithmetic: 4.6 in log-odds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Shifts in log-odds; +2.2 turns an even belief into 0.9, -2.2 into 0.1.
+
+    `python -m bench.fit` fits such weights to the recordings, one speaker held out at a time; its
+    figures stand in `docs/turn-taking.md`. These are round numbers on the same side.
+    """
+
+    open: float = -3.0
+    "the last word leans on one that is still to come: `and`, `with a`, `my number is`"
+    leaning: float = -1.0
+    "a word that turns seldom end on, or that the recogniser often takes for another"
+    filler: float = -3.0
+    "the speaker is thinking aloud"
+    opener: float = -2.0
+    "nothing was said yet but `well`, `sure`, `all right`: an answer, or the beginning of one"
+    opener_most: float = 0.75
+    "belief that such an answer can reach while no yes or no was asked for"
+    closing: float = 1.0
+    "`thank you`, `that's all`"
+    question: float = 1.0
+    "the recogniser heard a question: whoever asks waits for the answer"
+    dangling: float = -1.0
+    "the recogniser put no mark, or dots, at the end"
+    short: float = -3.0
+    "under `short_seconds` of voice: too little for the detector to go by"
+    short_seconds: float = 0.3
+    missing: float = -3.0
+    "what was asked for (a name, a number, letters) has not been said yet"
+    series: float = -1.5
+    "the text ends in digits or letters, which come in groups"
+    answered: float = 2.0
+    "what was asked for is there: a yes or no, all digits"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the caller was asked for."""
+
+    kind: str = ""
+    "`yes_no`, `name`, `digits`, `spelling`, `open`, or empty"
+    length: int = 0
+    "how many digits or letters are wanted; 0: not known"
+
+    @staticmethod
+    def parse(expects: str) -> Asked:
+        """Read `Moment.expects`; a length may follow a colon, as in `digits:10`."""
+        kind, _, length = expects.partition(":")
+        return Asked(kind, int(length) if length.isdecimal() else 0)
+
+
+def belief(
+    probability: float | None,
+    reading: Reading,
+    asked: Asked,
+    voiced: float,
+    weights: Weights | None = None,
+) -> float:
+    """Say how likely it is that the turn is over; `voiced` is its sound in seconds."""
+    weights = weights or Weights()
+    odds = 0.0 if probability is None else _log_odds(probability)
+    if voiced < weights.short_seconds and not (asked.kind == "yes_no" and reading.answer):
+        odds += weights.short
+        reading = Reading()  # a word made of so little is a guess
+    odds += _from_ending(reading, asked, weights)
+    odds += _from_asked(reading, asked, weights)
+    believed = 1 / (1 + math.exp(-odds))
+    beginning = reading.ending == "opener" and asked.kind != "yes_no"
+    return min(believed, weights.opener_most) if beginning else believed
+
+
+def together(probabilities: Sequence[float]) -> float:
+    """Give the probability whose log-odds are the mean of those given."""
+    odds = sum(_log_odds(each) for each in probabilities) / len(probabilities)
+    return 1 / (1 + math.exp(-odds))
+
+
+def series(reading: Reading) -> bool:
+    """Say whether the text ends in a group of digits or letters.
+
+    All groups of a number sound alike to the detector, the last one too, so that its doubt is no
+    reason to be more patient than with a pause of which nothing is known.
+    """
+    return max(reading.digits, reading.letters) >= 3
+
+
+def owed(reading: Reading) -> bool:
+    """Say whether grammar or hesitation promise another word, whatever the melody says."""
+    return reading.ending in ("open", "filler")
+
+
+def _log_odds(probability: float) -> float:
+    probability = min(max(probability, 1 - SURE), SURE)
+    return math.log(probability / (1 - probability))
+
+
+def _from_ending(reading: Reading, asked: Asked, weights: Weights) -> float:
+    match reading.ending:
+        case "open":
+            return weights.open
+        case "filler":
+            return weights.filler
+        case "leaning":
+            return weights.leaning
+        case "opener":
+            answers = asked.kind == "yes_no" and reading.answer
+            return weights.answered if answers else weights.opener
+        case "closing":
+            return weights.closing
+        case "plain":
+            marks = {"question": weights.question, "dangling": weights.dangling}
+            return marks.get(reading.mark, 0.0)
+        case "none":
+            return 0.0
+
+
+def _from_asked(reading: Reading, asked: Asked, weights: Weights) -> float:
+    """Weigh a number or a spelled name by how much of it was said."""
+    if asked.kind not in ("name", "digits", "spelling") or not reading.words:
+        return 0.0
+    said = {"digits": reading.digits, "spelling": reading.letters}.get(asked.kind, reading.words)
+    if reading.ending == "opener" or not said:
+        return weights.missing
+    if asked.kind == "name":
+        return 0.0
+    if asked.length:
+        return weights.answered if said >= asked.length else weights.missing
+    return weights.series

@@ -1,0 +1,289 @@
+"""Runs turn-taking over a recording, faster than real time and the same each time.
+
+The models are given as functions; what they would have taken on a live call is modelled in audio
+time, so that a decision comes as late here as it would there.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+from media.frame import Samples
+from turn.events import (
+    AgentBegan,
+    AgentFell,
+    AskWords,
+    AssessTurn,
+    FloorClaimed,
+    OverlapBegan,
+    OverlapDismissed,
+    OverlapHeld,
+    SpeechStarted,
+    SpeechStopped,
+    TurnAssessed,
+    TurnDrafted,
+    TurnEnded,
+    TurnInput,
+    TurnOutput,
+    TurnResumed,
+    VoiceScored,
+    WordsArrived,
+)
+from turn.taking import TurnSettings, TurnTaking
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """The models a recording is heard with; each takes samples and their rate."""
+
+    voice: Callable[[Samples, int], Sequence[VoiceScored]]
+    "voice activity of the whole recording"
+    semantic: Callable[[Samples, int], float | None] | None = None
+    "how finished the sound from the start of a turn up to now is, 0 to 1; None: no answer"
+    words: Callable[[Samples, int], str] | None = None
+    "the words of a piece of sound"
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds of audio time in which a live call would have its answers."""
+
+    voice: float = 0.01
+    "windows of all calls are judged together every 16 ms, which takes a millisecond or two"
+    semantic: float = 0.10
+    "75 to 95 ms of one core, and the way there and back"
+    words: float = 0.03
+    "fixed part"
+    words_per_second: float = 0.035
+    "for each second of sound: 2 s take 89 ms of one core, 5 s take 197 ms"
+
+    def of_words(self, seconds: float) -> float:
+        """Give the time in which the words of so much sound are there."""
+        return self.words + self.words_per_second * seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Processor time of one run, in seconds of one core, by what it was spent on."""
+
+    voice: float = 0.0
+    semantic: float = 0.0
+    words: float = 0.0
+    machine: float = 0.0
+    semantic_questions: int = 0
+    words_questions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer to one of the machine's questions."""
+
+    given: TurnAssessed | WordsArrived
+    seconds: float
+    "processor time it took"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that was said, and when: with everything a live call would have waited for."""
+
+    at: float
+    "seconds of audio time"
+    what: TurnOutput | Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What turn-taking said about a recording."""
+
+    rate: int
+    said: tuple[Said, ...]
+    "in the order of audio time"
+    costs: Costs
+
+    def first(self, kind: type[TurnOutput]) -> Said | None:
+        """Give the first output of a kind."""
+        return next((each for each in self.said if isinstance(each.what, kind)), None)
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One run on its way."""
+
+    samples: Samples
+    rate: int
+    ears: Ears
+    latency: Latency
+    machine: TurnTaking
+    said: list[Said] = field(default_factory=list)
+    waiting: list[tuple[float, int, Answer]] = field(default_factory=list)
+    "answers on their way: when due, in which order asked"
+    spent: dict[str, float] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+
+    def tell(self, event: TurnInput, at: float) -> None:
+        """Give the machine an input at `at` seconds and answer what it asks."""
+        began = time.thread_time()
+        outputs = self.machine.handle(event)
+        self._spend("machine", began)
+        for output in outputs:
+            self.said.append(Said(at, output))
+            match output:
+                case AssessTurn():
+                    self._assess(output, at)
+                case AskWords():
+                    self._recognise(output, at)
+                case _:
+                    pass
+
+    def deliver(self, until: float) -> None:
+        """Give the machine the answers that are there before `until` seconds."""
+        while self.waiting and self.waiting[0][0] < until:
+            at, _, answer = heapq.heappop(self.waiting)
+            self.said.append(Said(at, answer))
+            self.tell(answer.given, at)
+
+    def _assess(self, question: AssessTurn, at: float) -> None:
+        began = time.thread_time()
+        probability = None
+        if self.ears.semantic is not None:
+            probability = self.ears.semantic(self.samples[question.start : question.at], self.rate)
+        seconds = self._spend("semantic", began)
+        answer = Answer(TurnAssessed(question.at, probability, model_seconds=seconds), seconds)
+        self._expect(answer, at + self.latency.semantic)
+
+    def _recognise(self, question: AskWords, at: float) -> None:
+        if self.ears.words is None:
+            return
+        began = time.thread_time()
+        sound = self.samples[question.start : question.end]
+        text = self.ears.words(sound, self.rate)
+        seconds = self._spend("words", began)
+        due = at + self.latency.of_words(len(sound) / self.rate)
+        self._expect(Answer(WordsArrived(text, question.end), seconds), due)
+
+    def _expect(self, answer: Answer, due: float) -> None:
+        heapq.heappush(self.waiting, (due, sum(self.asked.values()), answer))
+
+    def _spend(self, what: str, began: float) -> float:
+        seconds = time.thread_time() - began
+        self.spent[what] = self.spent.get(what, 0.0) + seconds
+        self.asked[what] = self.asked.get(what, 0) + 1
+        return seconds
+
+
+def run(
+    samples: Samples,
+    rate: int,
+    ears: Ears,
+    settings: TurnSettings | None = None,
+    *,
+    latency: Latency | None = None,
+    others: Sequence[tuple[int, TurnInput]] = (),
+) -> Run:
+    """Take turns over a recording; `others` are further inputs with the position they come at."""
+    began = time.thread_time()
+    windows = ears.voice(samples, rate)
+    voice = time.thread_time() - began
+    machine = TurnTaking(rate, settings)
+    latency = latency or Latency()
+    course = _Pass(samples, rate, ears, latency, machine)
+    coming = sorted(others, key=lambda other: other[0])
+    for window in windows:
+        while coming and coming[0][0] <= window.start:
+            _, event = coming.pop(0)
+            course.tell(event, window.start / rate)
+        heard = window.end / rate + latency.voice
+        course.deliver(heard)
+        course.tell(window, heard)
+    course.deliver(len(samples) / rate)
+    return Run(
+        rate,
+        tuple(course.said),
+        Costs(
+            voice=voice,
+            semantic=course.spent.get("semantic", 0.0),
+            words=course.spent.get("words", 0.0),
+            machine=course.spent.get("machine", 0.0),
+            semantic_questions=course.asked.get("semantic", 0),
+            words_questions=course.asked.get("words", 0),
+        ),
+    )
+
+
+def agent_speaking(
+    start: float, end: float, rate: int, *, asks: bool = False
+) -> list[tuple[int, TurnInput]]:
+    """Give the inputs of an agent that is heard from `start` to `end` seconds."""
+    first, last = round(start * rate), round(end * rate)
+    return [(first, AgentBegan(first, asks=asks)), (last, AgentFell(last))]
+
+
+# --- as lines for people and programs ----------------------------------------------------------
+
+Event = Literal[
+    "speech_started",
+    "speech_stopped",
+    "assessed",
+    "words",
+    "draft",
+    "resumed",
+    "ended",
+    "overlap",
+    "held",
+    "backchannel",
+    "interrupted",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One event of a run; times are seconds of audio."""
+
+    at: float
+    event: Event
+    probability: float | None = None
+    speech_end: float | None = None
+    cost_ms: float | None = None
+    detail: str = ""
+    "why a turn ended, what an overlap was, the words"
+
+
+def lines(found: Run) -> list[Line]:
+    """Put a run into lines; what the machine asked is told by its answer."""
+    told = (_line(each.what, each.at, found.rate) for each in found.said)
+    return [line for line in told if line is not None]
+
+
+def _line(what: TurnOutput | Answer, at: float, rate: int) -> Line | None:
+    match what:
+        case SpeechStarted():
+            return Line(at, "speech_started")
+        case SpeechStopped(end=end):
+            return Line(at, "speech_stopped", speech_end=end / rate)
+        case Answer(given=TurnAssessed(probability=probability), seconds=seconds):
+            return Line(at, "assessed", probability, cost_ms=1000 * seconds)
+        case Answer(given=WordsArrived(text=text), seconds=seconds):
+            return Line(at, "words", cost_ms=1000 * seconds, detail=text)
+        case TurnDrafted(end=end, probability=probability):
+            return Line(at, "draft", probability, end / rate)
+        case TurnResumed():
+            return Line(at, "resumed")
+        case TurnEnded(end=end, probability=probability, why=why):
+            return Line(at, "ended", probability, end / rate, detail=why)
+        case OverlapBegan():
+            return Line(at, "overlap")
+        case OverlapHeld():
+            return Line(at, "held")
+        case OverlapDismissed(kind=kind, text=text):
+            return Line(at, "backchannel", detail=f"{kind} {text}".rstrip())
+        case FloorClaimed(evidence=evidence):
+            return Line(at, "interrupted", detail=evidence)
+        case AssessTurn() | AskWords() | Answer():
+            return None
+        case _:
+            assert_never(what)

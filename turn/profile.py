@@ -1,0 +1,99 @@
+"""How patient the agent is: a handful of numbers for each moment of a conversation.
+
+A pause is answered after a silence that depends on how finished the turn sounds.
+`docs/turn-taking.md` has the measurements that stand behind these numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Means = Literal["silence", "semantic", "words"]
+"""What is asked before a turn is ended: nothing, the semantic detector, and the words too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Waits are seconds of silence after the last voiced sample; beliefs are probabilities."""
+
+    name: str
+    hear: float = 0.12
+    """Silence after which the words are asked for: they need none, and take longer than the
+    detector; in stop consonants and between syllables there is less."""
+    ask: float = 0.20
+    """Silence after which the detector is asked: at 0.1 s it knows less (see the table), and it was
+    trained on about 0.2 s of silence."""
+    again: float = 0.50
+    "silence after which the detector is asked a second time, where that can still change things"
+    shortest: float = 0.20
+    "silence that ends a turn which sounds finished; the answers' own time comes on top"
+    unsure: float = 0.70
+    "silence that ends a turn which just misses `end`"
+    longest: float = 1.50
+    "silence that ends a turn about which the evidence is even, or of which nothing is known"
+    patience: float = 2.60
+    "silence that ends a turn which sounds unfinished"
+    draft: float = 0.60
+    "belief at which work that can be thrown away may start"
+    end: float = 0.80
+    "belief at which the turn ends after `shortest`"
+    unfinished: float = 0.06
+    "belief at and below which `patience` is had"
+    habit: float = 1.20
+    """A speaker's next pause is as long as the longest before in this turn, and this much longer;
+    below 1 the speaker's habit is left out of it."""
+    longest_draft: float = 20.0
+    "seconds of a turn beyond which nothing is drafted: such turns seldom end where they seem to"
+    means: Means = "words"
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that contradict each other."""
+        waits = (self.shortest, self.unsure, self.longest, self.patience)
+        if list(waits) != sorted(waits) or self.ask < self.hear:
+            raise ValueError(f"profile {self.name}: waits must not fall: {waits}")
+        if not 0 <= self.unfinished < self.end <= 1 or not 0 <= self.draft <= self.end:
+            raise ValueError(f"profile {self.name}: beliefs must be 0 <= draft <= end <= 1")
+
+    def without(self, means: Means) -> Profile:
+        """Give the same patience with fewer questions, for comparison."""
+        return replace(self, means=means)
+
+    @staticmethod
+    def silence(seconds: float) -> Profile:
+        """A plain silence timer, to compare with."""
+        return Profile(
+            f"silence-{seconds:g}",
+            shortest=seconds,
+            unsure=seconds,
+            longest=seconds,
+            patience=seconds,
+            habit=0.0,
+            means="silence",
+        )
+
+
+DEFAULT = Profile("default")
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        # Yes or no, a choice of two, small talk: people answer in one breath.
+        replace(DEFAULT, name="quick", unsure=0.5, longest=1.0, patience=1.6, draft=0.45, end=0.65),
+        DEFAULT,
+        # Stories and complaints, people who think as they speak, bad lines.
+        replace(DEFAULT, name="patient", unsure=1.0, longest=2.0, patience=2.9, draft=0.7, end=0.9),
+        # Numbers, spelling and addresses come in groups; read out of a letter, the pauses between
+        # them reach two seconds, and the melody falls at each.
+        replace(
+            DEFAULT, name="digits", unsure=1.2, longest=1.8, patience=2.9, draft=0.85, end=0.93
+        ),
+    )
+}
+
+
+def profile(name: str) -> Profile:
+    """Give the profile of a name; raises ValueError that lists what there is."""
+    if name not in PROFILES:
+        raise ValueError(f"profile {name!r}: unknown; there are {', '.join(PROFILES)}")
+    return PROFILES[name]

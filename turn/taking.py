@@ -1,0 +1,212 @@
+"""Who has the floor: the gate, the turn and the overlap put together.
+
+`TurnTaking` is told what is in `turn.events` and says what is there; it is driven by the windows
+of the caller's sound alone and has no other clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from turn.endpoint import Endpoint, EndpointSettings
+from turn.events import (
+    AgentBegan,
+    AgentFell,
+    FloorClaimed,
+    KeyPressed,
+    Moment,
+    OverlapDismissed,
+    ProfileChosen,
+    SpeechStarted,
+    SpeechStopped,
+    TurnAssessed,
+    TurnInput,
+    TurnOutput,
+    VoiceScored,
+    WordsArrived,
+)
+from turn.evidence import Asked
+from turn.gate import Gate, GateSettings
+from turn.overlap import Overlap, OverlapSettings, Sound
+from turn.profile import DEFAULT, Profile, profile
+from turn.words import Lexicon, lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """How an agent takes turns."""
+
+    profile: Profile = DEFAULT
+    "patience at the start of a call"
+    language: str = "en"
+    "whose word lists are read; a language without lists has no evidence from words"
+    recogniser: bool = True
+    "whether `AskWords` is answered at all"
+    gate: GateSettings = field(default_factory=GateSettings)
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
+    overlap: OverlapSettings = field(default_factory=OverlapSettings)
+
+
+class TurnTaking:
+    """Decides when the caller is done and when they take the floor; never what is done about it."""
+
+    def __init__(self, rate: int, settings: TurnSettings | None = None) -> None:
+        """`rate`: samples per second of the caller's stream, in which all positions count."""
+        self._rate = rate
+        self._settings = settings or TurnSettings()
+        self._lists: Lexicon = lexicon(self._settings.language)
+        self._gate = Gate(rate, self._settings.gate)
+        self._endpoint = Endpoint(rate, self._lists, self._settings.endpoint)
+        self._choose(self._settings.profile)
+        self._now = 0
+        self._agent: AgentBegan | None = None
+        "what the caller hears; None: the floor is open"
+        self._overlap: Overlap | None = None
+        self._echo = 0.0
+        "mean echo share of the present sound"
+        self._tool_running = False
+
+    def handle(self, event: TurnInput) -> list[TurnOutput]:
+        """Take an input; give what follows, in order."""
+        match event:
+            case VoiceScored():
+                return self._window(event)
+            case TurnAssessed():
+                return self._endpoint.assessed(event, self._now, self._gate.rising)
+            case WordsArrived():
+                return self._words(event)
+            case AgentBegan():
+                return self._began(event)
+            case AgentFell():
+                return self._fell()
+            case KeyPressed():
+                return self._key(event)
+            case ProfileChosen(name=name):
+                self._choose(profile(name))
+                return []
+            case Moment(expects=expects, tool_running=running):
+                self._endpoint.asked = Asked.parse(expects)
+                self._endpoint.drafting = not running
+                self._tool_running = running
+                return []
+            case _:
+                assert_never(event)
+
+    # --- the caller's sound ------------------------------------------------------------------
+
+    def _window(self, window: VoiceScored) -> list[TurnOutput]:
+        self._now = window.end
+        outputs: list[TurnOutput] = []
+        for edge in self._gate.feed(window):
+            outputs.append(edge)
+            match edge:
+                case SpeechStarted():
+                    self._echo = window.echo
+                    outputs += self._started(edge)
+                case SpeechStopped():
+                    self._stopped()
+                case _:
+                    assert_never(edge)
+        self._echo += (window.echo - self._echo) * 0.2  # over the last five windows, 0.16 s
+        if self._overlap is not None:
+            outputs += self._settle(self._overlap.heard(self._sound()))
+        return outputs + self._endpoint.passed(self._now, self._gate.rising)
+
+    def _started(self, edge: SpeechStarted) -> list[TurnOutput]:
+        if self._overlap is not None:
+            return []  # the same sound goes on after a short pause
+        if self._agent is None:
+            return self._endpoint.started(edge.at, edge.start)
+        if not self._interruptible:
+            return []
+        return self._overlap_from(edge.start)
+
+    def _stopped(self) -> None:
+        if self._overlap is None and (self._agent is None or self._endpoint.open):
+            self._pause_turn()
+
+    def _overlap_from(self, start: int) -> list[TurnOutput]:
+        assert self._agent is not None
+        self._overlap = Overlap(
+            self._rate,
+            self._lists,
+            self._settings.overlap,
+            start,
+            asks=self._agent.asks,
+            words=self._endpoint.profile.means == "words",
+            usual=self._gate.usual,
+        )
+        return self._overlap.began(self._now)
+
+    def _settle(self, outputs: list[TurnOutput]) -> list[TurnOutput]:
+        """Let a decision about the overlap take effect."""
+        if not outputs or not isinstance(outputs[-1], FloorClaimed | OverlapDismissed):
+            return outputs
+        overlap, self._overlap = self._overlap, None
+        assert overlap is not None
+        if isinstance(outputs[-1], FloorClaimed):
+            self._agent = None
+            return outputs + self._take(overlap.start)
+        if self._endpoint.open and not self._gate.voiced:
+            self._pause_turn()  # the agent began while the caller was speaking
+        return outputs
+
+    def _take(self, start: int) -> list[TurnOutput]:
+        """Make the present sound the caller's turn."""
+        outputs = self._endpoint.started(self._now, start)
+        if not self._gate.voiced:
+            self._pause_turn()
+        return outputs
+
+    def _pause_turn(self) -> None:
+        gate = self._gate
+        self._endpoint.stopped(gate.end, gate.seconds, gate.model_end)
+
+    def _sound(self) -> Sound:
+        gate = self._gate
+        return Sound(self._now, gate.end, gate.voiced, gate.level, self._echo)
+
+    # --- everything else -------------------------------------------------------------------------
+
+    def _words(self, arrived: WordsArrived) -> list[TurnOutput]:
+        outputs: list[TurnOutput] = []
+        if self._overlap is not None:
+            outputs += self._settle(self._overlap.words(arrived, self._sound()))
+        return outputs + self._endpoint.words(arrived, self._now, self._gate.rising)
+
+    @property
+    def _interruptible(self) -> bool:
+        policy = self._agent is None or self._agent.policy == "interruptible"
+        return policy and not self._tool_running
+
+    def _began(self, began: AgentBegan) -> list[TurnOutput]:
+        was, self._agent = self._agent, began
+        fresh = was is None and self._gate.voiced and self._overlap is None
+        # A caller who is speaking as the agent begins is heard as cutting in from that moment.
+        return self._overlap_from(self._now) if fresh and self._interruptible else []
+
+    def _fell(self) -> list[TurnOutput]:
+        """The floor is open: a sound that goes on is a turn, decided or not."""
+        was, self._agent = self._agent, None
+        overlap, self._overlap = self._overlap, None
+        outputs: list[TurnOutput] = []
+        if overlap is not None:
+            outputs.append(OverlapDismissed(self._now, "open"))
+            return outputs + self._take(overlap.start)
+        if was is not None and self._gate.voiced and not self._endpoint.open:
+            return self._endpoint.started(self._now, self._gate.start)
+        return outputs
+
+    def _key(self, pressed: KeyPressed) -> list[TurnOutput]:
+        """A key is no accident: it takes the floor at once where the agent may be interrupted."""
+        outputs: list[TurnOutput] = []
+        if self._agent is not None and self._interruptible:
+            self._agent = self._overlap = None
+            outputs.append(FloorClaimed(self._now, min(pressed.at, self._now), "key"))
+        return outputs + self._endpoint.key(pressed, self._now)
+
+    def _choose(self, chosen: Profile) -> None:
+        if not self._settings.recogniser and chosen.means == "words":
+            chosen = chosen.without("semantic")
+        self._endpoint.profile = chosen

@@ -1,0 +1,201 @@
+"""What the words of a pause tell about the floor: sounds unfinished, rounded off, or a mere nod.
+
+The lists are data, one file a language in `turn/data`; a language without a file has no evidence.
+Words come from a recogniser that hears half a turn over a telephone, so they are weighed, never
+believed: what was mostly invented (more words than the sound has room for) counts as none.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+Phrase = tuple[str, ...]
+
+Ending = Literal["open", "leaning", "filler", "opener", "closing", "plain", "none"]
+"""How a text ends: `open` (the next word is owed), `leaning` (probably owed), `filler` (thinking),
+`opener` (nothing but "yes", "well", ...), `closing` ("thanks"), `plain`, `none` (no words)."""
+
+Mark = Literal["question", "stop", "comma", "dangling", "none"]
+"""How the recogniser punctuated the end, which is what it made of the melody."""
+
+WORDS_A_SECOND = 6.0
+"""Fast speech has about six words a second (conversational English: 3 to 4 on average)."""
+
+WORDS_SPARE = 2
+"""Words allowed beyond that: the edges of what was heard are uncertain by a tenth of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The word lists of one language; each entry is a sequence of words."""
+
+    open_words: frozenset[Phrase] = frozenset()
+    leaning_words: frozenset[Phrase] = frozenset()
+    open_phrases: frozenset[Phrase] = frozenset()
+    closed_phrases: frozenset[Phrase] = frozenset()
+    closing_phrases: frozenset[Phrase] = frozenset()
+    fillers: frozenset[Phrase] = frozenset()
+    openers: frozenset[Phrase] = frozenset()
+    backchannels: frozenset[Phrase] = frozenset()
+    claims: frozenset[Phrase] = frozenset()
+    answers: frozenset[Phrase] = frozenset()
+    digits: frozenset[Phrase] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text tells."""
+
+    ending: Ending = "none"
+    mark: Mark = "none"
+    words: int = 0
+    answer: bool = False
+    "the whole text is an answer to a yes-or-no question"
+    digits: int = 0
+    "digits in the run of digits the text ends with"
+    letters: int = 0
+    "single letters in the run of letters the text ends with"
+
+
+Nod = Literal["backchannel", "claim", "words", "none"]
+"""What words over the agent's voice are: nothing but acknowledgement, a claim to the floor by its
+first words, other words, or no words."""
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """Give the lists of a language (`en`, `en-US`, ...), empty ones where there is no file."""
+    name = language.lower().replace("_", "-").partition("-")[0]
+    file = resources.files("turn") / "data" / f"{name}.toml"
+    if not name.isalpha() or not file.is_file():
+        return Lexicon()
+    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    known = {field.name for field in fields(Lexicon)}
+    if unknown := sorted(set(found) - known):
+        raise ValueError(f"turn/data/{name}.toml: unknown lists {unknown}, known {sorted(known)}")
+    return Lexicon(**{key: frozenset(tuple(split(entry)) for entry in found[key]) for key in found})
+
+
+def split(text: str) -> list[str]:
+    """Give the words of a text, lower case, without punctuation."""
+    return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("’", "'"))
+
+
+def plausible(text: str, seconds: float) -> bool:
+    """Say whether so many words fit into so much voiced sound."""
+    return len(split(text)) <= WORDS_SPARE + WORDS_A_SECOND * seconds
+
+
+def read(text: str, lists: Lexicon) -> Reading:
+    """Read what a text, heard up to a pause, tells about its end."""
+    words = split(text)
+    if not words:
+        return Reading()
+    return Reading(
+        ending=_ending(words, lists),
+        mark=_mark(text),
+        words=len(words),
+        answer=_covered(words, lists.answers),
+        digits=_digits(words, lists),
+        letters=_run(words, lambda word: len(word) == 1 and word.isalpha()),
+    )
+
+
+def nod(text: str, lists: Lexicon) -> Nod:
+    """Read what words over the agent's voice want."""
+    words = _without_echoes(split(text))
+    if not words:
+        return "none"
+    if _covered(words, lists.backchannels | lists.fillers):
+        return "backchannel"
+    while words and (length := _starts(words, lists.backchannels | lists.fillers)):
+        words = words[length:]
+    return "claim" if _starts(words, lists.claims) else "words"
+
+
+def _ending(words: list[str], lists: Lexicon) -> Ending:
+    if _ends(words, lists.fillers):
+        return "filler"
+    if _covered(words, lists.openers | lists.fillers | lists.answers):
+        return "opener"
+    if _ends(words, lists.closing_phrases):
+        return "closing"
+    if _ends(words, lists.closed_phrases):
+        return "plain"
+    if _ends(words, lists.open_words) or _ends(words, lists.open_phrases):
+        return "open"
+    if _ends(words, lists.leaning_words):
+        return "leaning"
+    return "plain"
+
+
+def _mark(text: str) -> Mark:
+    tail = text.rstrip(" \"'")
+    if tail.endswith(("...", "…", "-", "—")):
+        return "dangling"
+    if tail.endswith("?"):
+        return "question"
+    if tail.endswith((".", "!")):
+        return "stop"
+    return "comma" if tail.endswith(",") else "dangling"
+
+
+def _digits(words: list[str], lists: Lexicon) -> int:
+    """Count the digits the text ends with, said one by one or written as a number."""
+    count = 0
+    for word in reversed(words):
+        if word.isdecimal():
+            count += len(word)
+        elif (word,) in lists.digits:
+            count += 1
+        else:
+            break
+    return count
+
+
+def _run(words: list[str], wanted: Callable[[str], bool]) -> int:
+    count = 0
+    for word in reversed(words):
+        if not wanted(word):
+            break
+        count += 1
+    return count
+
+
+def _ends(words: list[str], phrases: frozenset[Phrase]) -> bool:
+    return any(tuple(words[-length:]) in phrases for length in range(1, min(5, len(words)) + 1))
+
+
+def _starts(words: list[str], phrases: frozenset[Phrase]) -> int:
+    """Give the length of the longest phrase the words begin with, 0 for none."""
+    lengths = range(min(5, len(words)), 0, -1)
+    return next((length for length in lengths if tuple(words[:length]) in phrases), 0)
+
+
+def _covered(words: list[str], phrases: frozenset[Phrase]) -> bool:
+    while words:
+        length = _starts(words, phrases)
+        if not length:
+            return False
+        words = words[length:]
+    return True
+
+
+def _without_echoes(words: list[str]) -> list[str]:
+    """Drop immediate repetitions: recognisers stutter on a fraction of a second."""
+    kept: list[str] = []
+    for word in words:
+        if not kept or kept[-1] != word:
+            kept.append(word)
+    return kept
+
+
+def distinct(text: str) -> int:
+    """Count the different words of a text."""
+    return len(set(split(text)))
