@@ -41,7 +41,7 @@ LISTS: dict[str, YesWords] = {
         yes=_set(
             "yes, yeah, yep, yup, yes please, sure, of course, absolutely, definitely, certainly,"
             "go ahead, go for it, please do, lets do it, lets do that, do it, do that, book it,"
-            "book that, i agree, i do, thats correct, correct, that is correct, thats right,"
+            "book that, i agree, thats correct, correct, that is correct, thats right,"
             "that is right, yes sir, yes maam, exactly, lets go for it, lets go with that"
         ),
         mild=_set(
@@ -71,8 +71,8 @@ LISTS: dict[str, YesWords] = {
     "de": YesWords(
         yes=_set(
             "ja, jawohl, ja bitte, gerne, gern, genau, klar, natürlich, richtig,"
-            "selbstverständlich, stimmt, auf jeden fall, unbedingt, machen wir, machen sie das, bitte tun sie das,"
-            "einverstanden, so machen wir das, sicher"
+            "selbstverständlich, stimmt, auf jeden fall, unbedingt, machen wir, machen sie das,"
+            "bitte tun sie das, einverstanden, so machen wir das, sicher"
         ),
         mild=_set("okay, ok, gut, passt, in ordnung, alles klar, perfekt, super, das geht, prima"),
         no=_set("nein, nee, nö, nicht, kein, keine, keinen, nie, stopp, abbrechen, lieber nicht"),
@@ -157,21 +157,25 @@ def verdict(text: str, language: str = "en") -> Verdict:
     harmless = len(rest) < len(words)
     strong = _first(rest, lists.yes)
     mild = _first(rest, lists.mild)
-    refused = _first(rest, lists.no) is not None
+    refused = _first(rest, lists.no)
+    if refused is not None:
+        return _refusal(strong, refused)
     agreed = strong if strong is not None else mild
-    if refused:
-        # "Yeah, no" is a no; "yes, I don't need a car" is for a second question to find out.
-        return (
-            "no"
-            if agreed is None or strong is None or strong > 1 or rest[1:2] == ["no"]
-            else ("unclear")
-        )
     if agreed is None:
         return "yes" if harmless and _first(words, lists.mild) is not None else "unclear"
     if _first(rest[agreed:], lists.doubt) is not None:
         return "unclear"
     asks = "?" in text or _first(rest, lists.questions) is not None
     return "unclear" if strong is None and asks else "yes"
+
+
+def _refusal(strong: int | None, refused: int) -> Verdict:
+    """Judge words that refuse, and perhaps agree as well, by what comes first and how close."""
+    if strong is None:
+        return "no"
+    if strong < refused:  # "yeah, no" against "yes, I don't need a car"
+        return "no" if refused == strong + 1 else "unclear"
+    return "unclear" if strong == refused + 1 else "no"  # "no, yeah" against "no, that is correct"
 
 
 def explicit_yes(text: str, language: str = "en") -> bool:

@@ -14,13 +14,15 @@ from gateway.ports import ToolSpec
 Outcome = Literal["done", "failed", "timeout", "refused", "cancelled"]
 
 
-def write_key(call_id: str, name: str, arguments: Json) -> str:
+def write_key(call_id: str, name: str, arguments: Json, before: int) -> str:
     """Make the idempotency key of a write: the same for the same deed in the same call.
 
     The model's id of the request has no part in it: a model that asks again, because the answer
-    was lost to it, asks with a new one.
+    was lost to it, asks with a new one. `before` counts the tool's other deeds so far: what is
+    booked, moved and moved back is three deeds.
     """
-    deed = json.dumps([call_id, name, arguments], sort_keys=True, ensure_ascii=False, default=str)
+    parts = [call_id, name, arguments, before]
+    deed = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(deed.encode()).hexdigest()[:32]
 
 
@@ -135,12 +137,18 @@ class Asks:
         found = (ask for ask in self._all if ask.run == run and ask.state == "running")
         return next(found, None)
 
-    def same_write(self, ask: Ask) -> Ask | None:
-        """Find the identical write that runs, else the one that was done."""
-        same = [a for a in self._all if a is not ask and a.key == ask.key and a.started is not None]
-        return next((a for a in same if a.state == "running"), None) or next(
-            (a for a in same if a.outcome == "done" and a.state == "over"), None
-        )
+    def deeds(self, name: str) -> list[Ask]:
+        """List the writes of a tool that were begun, in order."""
+        return [ask for ask in self._all if ask.name == name and ask.key and ask.started]
+
+    def same_deed(self, ask: Ask) -> Ask | None:
+        """Find the write that this one repeats: the tool's last, or an equal one of this reply."""
+        deeds = self.deeds(ask.name)
+        for at, deed in enumerate(reversed(deeds)):
+            near = at == 0 or deed.reply == ask.reply
+            if near and deed.arguments == ask.arguments:
+                return deed
+        return None
 
     def twins(self, ask: Ask) -> list[Ask]:
         """List the requests that wait for this identical write."""

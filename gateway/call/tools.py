@@ -1,8 +1,8 @@
 """When a tool may run, and what becomes of its answer: effects on the world in two phases.
 
 Reads may run in a draft. Writes wait for the confirmed turn and, where the tool says so, for the
-caller's explicit yes to a question they heard; an identical write runs once in a call; one that
-has begun is never stopped, and its answer reaches the model whatever happened in between.
+caller's explicit yes to a question they heard; the same deed is done once in a call; one that has
+begun is never stopped, and its answer reaches the model whatever happened in between.
 
 Every `Remember`ed request is followed by its result before anything else is remembered of this
 desk, so that a prompt made from the history only grows: a write that is still running when its
@@ -274,13 +274,13 @@ class ToolDesk:
         """Run a write of a confirmed turn, unless it needs a yes that is not there, or ran."""
         assert ask.spec is not None
         if ask.name not in CALL_TOOLS:
-            ask.key = write_key(self.rules.call_id, ask.name, ask.arguments)
-            same = self._asks.same_write(ask)
+            same = self._asks.same_deed(ask)
+            ask.key = self._key(ask) if same is None else same.key
             if same is not None and same.state == "running":
                 ask.state, ask.due = "waiting", now + ask.spec.timeout
                 self._wait(now)
                 return []
-            if same is not None:
+            if same is not None and same.outcome == "done":
                 ask.finish({**same.true_result, "repeated": True}, "done", now)
                 return []
         agreed = caller.heard_question and explicit_yes(caller.text, self.rules.language)
@@ -288,6 +288,10 @@ class ToolDesk:
             ask.finish(NEEDS_YES, "refused", now)
             return []
         return self._start(ask, now)
+
+    def _key(self, ask: Ask) -> str:
+        before = len({deed.key for deed in self._asks.deeds(ask.name)})
+        return write_key(self.rules.call_id, ask.name, ask.arguments, before)
 
     def _start(self, ask: Ask, now: float) -> Effects:
         assert ask.spec is not None

@@ -1,0 +1,120 @@
+"""Where an agent's tools keep what they write, and the ledger that lets a write happen once.
+
+One SQLite file; a connection for each piece of work, so that threads and processes may share it.
+All of this blocks: it belongs in a thread.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from gateway.events import Json
+from gateway.tools.context import ToolFailed
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 5.0
+"""How long one writer waits for another; a write takes milliseconds."""
+
+_SCHEMA = """
+create table if not exists writes (
+    key text primary key,
+    call text not null,
+    name text not null,
+    state text not null check (state in ('begun', 'done')),
+    result text not null,
+    at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+)
+"""
+
+
+class Store:
+    """An SQLite file with the ledger of writes in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Look something up; what `work` changes is undone."""
+        with self._transaction() as connection:
+            result = work(connection)
+            connection.rollback()
+        return result
+
+    def once(
+        self, key: str, call: str, name: str, work: Callable[[sqlite3.Connection], Json]
+    ) -> Json:
+        """Do a write and enter it into the ledger in one transaction: both happen, or neither.
+
+        A key that was done before gives the result it had then, marked as repeated.
+        """
+        with self._transaction() as connection:
+            known = _find(connection, key)
+            if known is not None:
+                return {**known, "repeated": True}
+            result = work(connection)
+            connection.execute(
+                "insert into writes (key, call, name, state, result) values (?, ?, ?, 'done', ?)",
+                (key, call, name, json.dumps(result, ensure_ascii=False)),
+            )
+        return result
+
+    def begin(self, key: str, call: str, name: str) -> Json | None:
+        """Enter a write that happens elsewhere; give its result when it was done before.
+
+        Raise ToolFailed when it was begun before and nobody knows how it ended.
+        """
+        with self._transaction() as connection:
+            known = _find(connection, key)
+            if known is None:
+                connection.execute(
+                    "insert into writes (key, call, name, state, result)"
+                    " values (?, ?, ?, 'begun', '{}')",
+                    (key, call, name),
+                )
+        return None if known is None else {**known, "repeated": True}
+
+    def finish(self, key: str, result: Json) -> None:
+        """Enter the result of a write that was begun."""
+        with self._transaction() as connection:
+            connection.execute(
+                "update writes set state = 'done', result = ? where key = ?",
+                (json.dumps(result, ensure_ascii=False), key),
+            )
+
+    def release(self, key: str) -> None:
+        """Take back the entry of a write that certainly did not happen."""
+        with self._transaction() as connection:
+            connection.execute("delete from writes where key = ? and state = 'begun'", (key,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("begin immediate")
+            try:
+                connection.execute(_SCHEMA)
+                yield connection
+            except BaseException:  # fence: whatever happened, half a write must not stay
+                connection.rollback()
+                raise
+            if connection.in_transaction:
+                connection.commit()
+
+
+def _find(connection: sqlite3.Connection, key: str) -> Json | None:
+    row = connection.execute("select state, result from writes where key = ?", (key,)).fetchone()
+    if row is None:
+        return None
+    if row["state"] == "begun":
+        raise ToolFailed("uncertain", "This was begun before, and it is not known how it ended.")
+    result = json.loads(row["result"])
+    assert isinstance(result, dict)
+    return result

@@ -1,0 +1,78 @@
+"""Runs tools for calls: whatever happens in one comes back as an answer, never as an exception."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import structlog
+
+from gateway.events import Json, RunTool, ToolAnswered
+from gateway.ports import ToolSpec
+from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.store import Store
+
+log = structlog.get_logger("tools")
+
+
+class Tool(Protocol):
+    """Something that can be run for a model."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is told of it."""
+
+    async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
+        """Do it; raise ToolFailed, OSError or TimeoutError when it cannot be done.
+
+        A write is done at most once for `context.key`.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of one agent, for any number of calls."""
+
+    tools: Mapping[str, Tool]
+    store: Store
+
+    def open(self, context: ToolContext) -> CallTools:
+        """Give the tools to a call."""
+        return CallTools(self, context)
+
+
+@dataclass(frozen=True, slots=True)
+class CallTools:
+    """The tools of one call."""
+
+    toolbox: Toolbox
+    context: ToolContext
+
+    async def run(self, effect: RunTool) -> ToolAnswered:
+        """Run one tool to its end; cancelling stops a read and leaves a write to its thread."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        result, outcome = await self._outcome(effect)
+        return ToolAnswered(effect.ask, result, outcome, loop.time() - begun)
+
+    async def _outcome(
+        self, effect: RunTool
+    ) -> tuple[Json, Literal["done", "failed", "timeout", "refused", "cancelled"]]:
+        tool = self.toolbox.tools.get(effect.name)
+        if tool is None:
+            return {"error": "no_such_tool"}, "refused"
+        # The desk answers for a write that is late; here only a read is given up.
+        limit = effect.timeout if tool.spec.effect == "read" else None
+        context = replace(self.context, key=effect.key)
+        try:
+            async with asyncio.timeout(limit):
+                return await tool.run(effect.arguments, context, self.toolbox.store), "done"
+        except ToolFailed as failed:
+            return {"error": failed.code, "message": failed.message}, "failed"
+        except TimeoutError:
+            return {"error": "timeout", "message": "This took too long."}, "timeout"
+        except Exception as broken:  # fence: a broken tool is an answer, not the end of a call
+            log.warning("tool broke", tool=effect.name, error=repr(broken))
+            return {"error": "broken", "message": "This is not working right now."}, "failed"
