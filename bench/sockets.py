@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psutil
+import structlog
 import uvicorn
 import uvloop
 from picows import WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
@@ -60,6 +61,8 @@ CALLS: set[Call] = set()
 
 
 class Owner:
+    log = structlog.get_logger()
+
     def opened(self, socket: MediaSocket) -> None:
         self.call = Call(socket.send)
         CALLS.add(self.call)

@@ -167,7 +167,9 @@ class _Stream:
         self._socket: MediaSocket | None = None
         self._leg: TwilioLeg | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._log = structlog.get_logger("twilio").bind(peer=peer)
+        self.log: structlog.typing.FilteringBoundLogger = structlog.get_logger("twilio").bind(
+            peer=peer
+        )
 
     def opened(self, socket: MediaSocket) -> None:
         """Take the socket."""
@@ -190,7 +192,7 @@ class _Stream:
         """Take that the socket is down."""
         self._disarm()
         if self._leg is None:
-            self._log.info("stream_closed_before_start", code=code, reason=reason)
+            self.log.info("stream_closed_before_start", code=code, reason=reason)
             return
         self._line.forget(self._leg)
         self._leg.lost(code, reason)
@@ -212,19 +214,19 @@ class _Stream:
             case stream.Refused():
                 self._refuse(outcome)
             case stream.Noted(what=what, detail=detail):
-                self._log.info("stream_odd", what=what, detail=detail)
+                self.log.info("stream_odd", what=what, detail=detail)
             case _:
                 assert_never(outcome)
 
     def _start(self, start: wire.StartDetail, form: WireForm) -> None:
         self._disarm()
-        self._log = self._log.bind(call_id=start.call_sid)
+        self.log = self.log.bind(call_id=start.call_sid)
         admitted = self._line.admit(start)
         if isinstance(admitted, stream.Refused):
             self._refuse(admitted)
             return
         assert self._socket is not None, "messages come after `opened`"
-        self._log.info("stream_started", agent=admitted.agent)
+        self.log.info("stream_started", agent=admitted.agent)
         self._leg = self._line.begin(admitted, start, form, self._socket)
 
     def _echoed(self, name: str) -> None:
@@ -233,7 +235,7 @@ class _Stream:
         try:
             self._leg.echoed(name, self._loop.time())
         except ValueError as error:
-            self._log.info("stream_odd", what="strange mark", detail=str(error))
+            self.log.info("stream_odd", what="strange mark", detail=str(error))
 
     def _stopped(self) -> None:
         if self._leg is not None:
@@ -242,7 +244,7 @@ class _Stream:
             self._socket.close()
 
     def _refuse(self, refused: stream.Refused) -> None:
-        self._log.info("stream_refused", code=refused.code, reason=refused.reason)
+        self.log.info("stream_refused", code=refused.code, reason=refused.reason)
         if self._socket is not None:
             self._socket.close(refused.code, refused.reason)
 

@@ -52,6 +52,9 @@ class SocketLimits:
 class SocketOwner(Protocol):
     """Who uses a socket; called on the loop, must not block."""
 
+    log: structlog.typing.FilteringBoundLogger
+    "bound to what is known of the call by now"
+
     def opened(self, socket: MediaSocket) -> None:
         """Take the socket: the upgrade is done, messages may flow."""
 
@@ -69,7 +72,6 @@ class MediaSocket(WSListener):
         self._owner = owner
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._log = structlog.get_logger()
         self._transport: WSTransport | None = None
         self._partial = bytearray()
         self._in_message = False
@@ -164,11 +166,11 @@ class MediaSocket(WSListener):
         self._rearm(self._limits.close_seconds, self._abort)
 
     def _refuse(self, code: int, reason: str) -> None:
-        self._log.info("media socket refused", code=code, reason=reason)
+        self._owner.log.info("media_socket_refused", code=code, reason=reason)
         self.close(code, reason)
 
     def _drop(self, reason: str, **fields: float) -> None:
-        self._log.warning("media socket dropped", reason=reason, **fields)
+        self._owner.log.warning("media_socket_dropped", reason=reason, **fields)
         self._ending = (ABNORMAL, reason)
         self._abort()
 
@@ -181,7 +183,7 @@ class MediaSocket(WSListener):
         shake = transport.close_handshake
         if shake is not None and shake.sent is not None:
             code, reason = _number(shake.sent.code), shake.sent.reason
-            self._log.info("media socket refused", code=code, reason=reason)
+            self._owner.log.info("media_socket_refused", code=code, reason=reason)
             return code, reason or "WebSocket protocol error"
         return ABNORMAL, "connection lost"
 
@@ -209,7 +211,7 @@ class MediaSocket(WSListener):
         try:
             call(*args)  # type: ignore[operator]
         except Exception:
-            self._log.exception("fault in a media socket")
+            self._owner.log.exception("fault_in_media_socket")
             self.close(INTERNAL_ERROR, "internal error")
 
 

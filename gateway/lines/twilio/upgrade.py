@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -79,11 +80,16 @@ class _MediaProtocol(WSProtocol):  # type: ignore[misc]
             read_buffer_init_size=4096,  # ten media messages; grows if it must
         )
         self._connections = connections
+        self._unsent = limits.max_unsent
         self._tcp: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self._tcp = transport
         self._connections.add(self)
+        # The kernel would take megabytes, minutes of sound, for a peer that does not read.
+        transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDBUF, self._unsent
+        )
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -157,11 +157,18 @@ class Webhooks:
             headers = request.headers
             place = headers.get("x-forwarded-host", "") or headers.get("host", "")
             scheme = headers.get("x-forwarded-proto", "") or request.url.scheme
-            peer = request.client.host if request.client else ""
             # Twilio takes nothing but `wss`; without TLS only somebody on this machine calls.
-            secure = scheme in ("https", "wss") or not is_local(peer, headers)
+            secure = scheme in ("https", "wss") or not _is_this_machine(place)
         web, socket = ("https", "wss") if secure else ("http", "ws")
         return f"{socket}://{place}{STREAM_PATH}", f"{web}://{place}{STATUS_PATH}"
+
+
+def _is_this_machine(authority: str) -> bool:
+    try:
+        host = urlsplit(f"//{authority}").hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 async def _body(request: Request) -> bytes | None:

@@ -1,0 +1,228 @@
+"""What Twilio is answered when a call comes in."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+from twilio.request_validator import RequestValidator
+
+from gateway.lines.twilio.settings import TwilioSettings
+from gateway.ports import Refusal
+from tests.gateway.lines.twilio.harness import FakeAnswer, far_end, serving
+from tests.support import virtual_time
+
+FORM = {"CallSid": "CA1", "AccountSid": "AC1", "From": "+4930", "To": "+4940"}
+
+
+def ask(
+    settings: TwilioSettings | None = None,
+    answer: FakeAnswer | None = None,
+    path: str = "",
+    form: dict[str, str] | bytes = FORM,
+    headers: dict[str, str] | None = None,
+) -> httpx.Response:
+    async def story() -> httpx.Response:
+        async with serving(settings, answer) as served, httpx.AsyncClient() as client:
+            given: Any = {"content": form} if isinstance(form, bytes) else {"data": form}
+            return await client.post(served.voice + path, headers=headers, **given)
+
+    return virtual_time.run(story())
+
+
+def parameters(document: str) -> dict[str, str]:
+    found = ElementTree.fromstring(document).iterfind("Connect/Stream/Parameter")
+    return {one.attrib["name"]: one.attrib["value"] for one in found}
+
+
+def stream(document: str) -> dict[str, str]:
+    found = ElementTree.fromstring(document).find("Connect/Stream")
+    assert found is not None
+    return found.attrib
+
+
+def test_a_call_is_connected_to_the_stream() -> None:
+    answer = FakeAnswer()
+    response = ask(answer=answer)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("application/xml")
+    assert answer.asked == ["desk"]
+    attributes = stream(response.text)
+    assert attributes["url"].startswith("ws://127.0.0.1:")
+    assert attributes["url"].endswith("/twilio/stream")
+    assert attributes["statusCallback"].endswith("/twilio/status")
+    assert len(parameters(response.text)["token"]) >= 32
+
+
+def test_the_token_opens_the_stream_of_that_call_once() -> None:
+    async def story() -> tuple[Any, tuple[int, str]]:
+        async with serving() as served:
+            async with httpx.AsyncClient() as client:
+                response = await client.post(served.voice, data=FORM)
+            token = parameters(response.text)
+            async with far_end(served) as far:
+                await far.start(customParameters=token)
+                info = served.answer.leg.info
+            async with far_end(served) as far:
+                await far.start(customParameters=token)
+                return info, await far.closed()
+
+    info, again = virtual_time.run(story())
+    assert (info.agent, info.caller, info.callee) == ("desk", "+4930", "+4940")
+    assert again[0] == 1008
+
+
+@pytest.mark.parametrize(
+    ("path", "agent"),
+    [
+        ("", "sales"),
+        ("/support", "support"),
+        ("?agent=support", "support"),
+    ],
+)
+def test_agents_by_number_path_or_query(path: str, agent: str) -> None:
+    answer = FakeAnswer()
+    ask(TwilioSettings(numbers={"+4940": "sales"}), answer, path)
+    assert answer.asked == [agent]
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "url"),
+    [
+        ({"public_url": "https://gw.example"}, {}, "wss://gw.example/twilio/stream"),
+        ({"public_url": "https://gw.example/p/"}, {}, "wss://gw.example/p/twilio/stream"),
+        ({"public_url": "http://gw.example:81"}, {}, "ws://gw.example:81/twilio/stream"),
+        ({}, {"host": "gw.example"}, "wss://gw.example/twilio/stream"),
+        ({}, {"host": "localhost:8080"}, "ws://localhost:8080/twilio/stream"),
+        ({}, {"host": "[::1]:8080"}, "ws://[::1]:8080/twilio/stream"),
+        ({}, {"host": "[::"}, "wss://[::/twilio/stream"),
+        (
+            {},
+            {"host": "127.0.0.1:1", "x-forwarded-host": "gw.example", "x-forwarded-proto": "https"},
+            "wss://gw.example/twilio/stream",
+        ),
+    ],
+)
+def test_the_streams_address_is_as_twilio_sees_us(
+    settings: dict[str, Any], headers: dict[str, str], url: str
+) -> None:
+    assert stream(ask(TwilioSettings(**settings), headers=headers).text)["url"] == url
+
+
+def signed(url: str, token: str = "12345") -> dict[str, str]:
+    return {
+        "host": "gw.example",
+        "x-twilio-signature": RequestValidator(token).compute_signature(url, FORM),
+    }
+
+
+def test_a_signed_webhook_is_let_in_and_a_forged_one_is_not() -> None:
+    settings = TwilioSettings(auth_token="12345")
+    good = signed("https://gw.example/twilio/voice?agent=a%20b")
+    answer = FakeAnswer()
+    response = ask(settings, answer, "?agent=a%20b", headers=good)
+    assert stream(response.text)["url"] == "wss://gw.example/twilio/stream"
+    assert answer.asked == ["a b"]
+    with capture_logs() as logs:
+        for headers in (signed("https://gw.example/twilio/voice", "wrong"), {}, good):
+            assert ask(settings, headers=headers).status_code == 403
+    reasons = [one["reason"] for one in logs if one["event"] == "webhook_refused"]
+    assert reasons[1] == "not signed"
+    assert len(reasons) == 3
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [({"From": "+1"}, 400), (b"\xff\xfe", 400), (b"a=" + b"x" * 70_000, 413), (b"", 400)],
+)
+def test_malformed_forms(form: Any, status: int) -> None:
+    with capture_logs() as logs:
+        assert ask(form=form).status_code == status
+    assert [one["event"] for one in logs] == ["webhook_refused"]
+
+
+def test_another_account_is_refused() -> None:
+    assert ask(TwilioSettings(account_sid="AC2")).status_code == 403
+    assert ask(TwilioSettings(account_sid="AC1")).status_code == 200
+
+
+def test_without_a_secret_nobody_comes_in_through_a_tunnel() -> None:
+    with capture_logs() as logs:
+        assert ask(headers={"x-forwarded-for": "203.0.113.9"}).status_code == 403
+    assert "TWILIO_AUTH_TOKEN" in logs[0]["reason"]
+
+
+def test_get_is_not_allowed() -> None:
+    async def story() -> int:
+        async with serving() as served, httpx.AsyncClient() as client:
+            return (await client.get(served.voice)).status_code
+
+    assert virtual_time.run(story()) == 405
+
+
+def document(body: str) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?><Response>{body}</Response>'
+
+
+BUSY = '<Reject reason="busy" />'
+SAY = {"refusal": "say", "refusal_text": "Later & <thanks>."}
+FORWARD = {"refusal": "forward", "forward_to": "sip:desk@pbx.example"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "body"),
+    [
+        ("busy", {}, BUSY),
+        ("draining", {}, BUSY),
+        ("unknown_agent", {}, '<Reject reason="rejected" />'),
+        ("forbidden", SAY, '<Reject reason="rejected" />'),
+        ("busy", SAY, "<Say>Later &amp; &lt;thanks&gt;.</Say><Hangup />"),
+        (
+            "draining",
+            FORWARD,
+            '<Dial answerOnBridge="true" timeout="30"><Sip>sip:desk@pbx.example</Sip></Dial>',
+        ),
+    ],
+)
+def test_a_refused_call_is_told_in_twilios_words(
+    kind: Any, settings: dict[str, Any], body: str
+) -> None:
+    response = ask(TwilioSettings(**settings), FakeAnswer(refusal=Refusal(kind)))
+    assert response.status_code == 200
+    assert response.text == document(body)
+
+
+@pytest.mark.parametrize(("event", "lines"), [("stream-error", 1), ("stream-started", 0)])
+def test_stream_errors_that_twilio_reports_are_logged(event: str, lines: int) -> None:
+    async def story() -> int:
+        async with serving() as served, httpx.AsyncClient() as client:
+            url = served.voice.replace("voice", "status")
+            form = {"CallSid": "CA1", "StreamEvent": event, "StreamError": "31951"}
+            return (await client.post(url, data=form)).status_code
+
+    with capture_logs() as logs:
+        assert virtual_time.run(story()) == 204
+    assert [one["reason"] for one in logs] == ["31951"] * lines
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"public_url": "gw.example"}, "public_url"),
+        ({"refusal": "forward"}, "forward_to"),
+    ],
+)
+def test_settings_that_do_not_fit_are_told(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        TwilioSettings(**settings)
+
+
+def test_secrets_are_not_printed() -> None:
+    settings = TwilioSettings(auth_token="s3cret", shared_key="s3cret")
+    assert "s3cret" not in repr(settings)
+    assert settings.secured
+    assert TwilioSettings(require_signature=True).problem() is not None
+    assert settings.problem() is None
