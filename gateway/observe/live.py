@@ -102,12 +102,13 @@ def watch(
     teller = Teller(console, call)
     heard: list[LogLine] = []
     for lines in batches(path, None, follow=True):
-        finished = not lines and gone()
+        over = not lines and gone()
         for raw in lines:
             line = teller.tell(raw)
             if line is not None:
                 heard.append(line)
-                finished = finished or line.event == "call_ended"
-        if finished:
-            break
+                if line.event == "call_ended":
+                    return heard
+        if over:
+            return heard
     return heard
