@@ -101,14 +101,15 @@ def watch(
     """Print a call as it happens until it ended, or `gone` says that nothing more will come."""
     teller = Teller(console, call)
     heard: list[LogLine] = []
+    over = False
     for lines in batches(path, None, follow=True):
-        over = not lines and gone()
         for raw in lines:
             line = teller.tell(raw)
             if line is not None:
                 heard.append(line)
                 if line.event == "call_ended":
                     return heard
-        if over:
+        if over and not lines:
             return heard
+        over = gone()  # asked before the next look, which then misses nothing
     return heard
