@@ -150,7 +150,9 @@ class Negotiation:
             if media.kind != "audio" or not media.port or not self._transportable(media):
                 continue
             for number, codec in remote_formats(media):
-                if codec.name in self._local.codecs:
+                # The rate of a call's sound stays what it was when it began.
+                same = self.agreed is None or codec.rate == self.agreed.codec.rate
+                if codec.name in self._local.codecs and same:
                     return index, codec, number
         return None
 

@@ -1,4 +1,4 @@
-"""What an RTP packet says (RFC 3550, section 5.1), and what a stream of them adds up to."""
+"""What an RTP packet says (RFC 3550, section 5.1), and how ours are numbered."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import struct
 from dataclasses import dataclass
 
 _HEADER = struct.Struct("!BBHII")
-
-MAX_DROPOUT = 3000
-"""RFC 3550, appendix A.1: a jump by more sequence numbers is another stream."""
-MAX_MISORDER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,77 +50,6 @@ class Packet:
 def is_rtcp(data: bytes) -> bool:
     """Tell RTCP from RTP on one port (RFC 5761, section 4)."""
     return len(data) >= 8 and 192 <= data[1] <= 223
-
-
-class Unwrapper:
-    """Counts on where a wire counter wraps around."""
-
-    def __init__(self, bits: int) -> None:
-        self._span = 1 << bits
-        self._last: int | None = None
-
-    def unwrap(self, value: int) -> int:
-        """Give the value nearest to the last one that has these low bits."""
-        last = self._last
-        if last is None:
-            self._last = value
-            return value
-        step = (value - last) % self._span
-        if step >= self._span // 2:
-            step -= self._span
-        result = last + step
-        if step > 0:
-            self._last = result
-        return result
-
-
-@dataclass(slots=True)
-class ReceiverStats:
-    """What reports about a stream say (RFC 3550, section 6.4 and appendix A)."""
-
-    received: int = 0
-    first: int = -1
-    "extended sequence number of the first packet"
-    highest: int = -1
-    jitter: float = 0.0
-    "in units of the RTP clock"
-    late: int = 0
-    "came, but after the moment they were needed"
-    _transit: float | None = None
-    _expected_before: int = 0
-    _received_before: int = 0
-
-    def note(self, sequence: int, timestamp: int, arrival: float, clock: int) -> None:
-        """Count a packet; `sequence` and `timestamp` are unwrapped, `arrival` is in seconds."""
-        self.received += 1
-        if self.first < 0:
-            self.first = sequence
-        self.highest = max(self.highest, sequence)
-        transit = arrival * clock - timestamp
-        if self._transit is not None:
-            # Appendix A.8; a step of a second is a new talk spurt with a clock of its own.
-            moved = abs(transit - self._transit)
-            if moved < clock:
-                self.jitter += (moved - self.jitter) / 16
-        self._transit = transit
-
-    @property
-    def expected(self) -> int:
-        """Packets that were sent, as far as their numbers tell."""
-        return self.highest - self.first + 1 if self.first >= 0 else 0
-
-    @property
-    def lost(self) -> int:
-        """Packets that never came; repetitions can make it negative."""
-        return self.expected - self.received
-
-    def fraction(self) -> int:
-        """Give the share lost since the last call, in 256ths (appendix A.3)."""
-        expected = self.expected - self._expected_before
-        received = self.received - self._received_before
-        self._expected_before, self._received_before = self.expected, self.received
-        lost = expected - received
-        return min(255, (lost << 8) // expected) if expected > 0 and lost > 0 else 0
 
 
 class Sender:

@@ -1,0 +1,176 @@
+"""One caller on the SIP line, after the call was answered: the `Leg` of the gateway's ports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from gateway.events import CallerGone, CallerKey, CallInfo
+from gateway.lines.sip.media_socket import MediaSockets
+from gateway.lines.sip.offer import Agreement
+from gateway.lines.sip.reports import Quality
+from gateway.lines.sip.stream import RtpStream
+from gateway.ports import Ear, LineEvent
+from media.playout import Chunk, Playout
+
+EVENTS_KEPT = 32
+"""Keys pressed before the call listens; nobody presses more."""
+
+FAR_BUFFER = 0.04
+"""Seconds that a telephone's jitter buffer holds; it is on the way to the ear, and not in RTCP."""
+
+FAR_ERROR = 0.03
+"""Telephones hold 10 to 70 ms."""
+
+
+class LegControl(Protocol):
+    """What a leg asks of its line."""
+
+    def press_by_info(self, leg: SipLeg, keys: str) -> None:
+        """Press keys in signalling, since the media know none."""
+
+    def transfer_leg(self, leg: SipLeg, target: str, summary: str) -> None:
+        """Hand the caller on."""
+
+    def end_leg(self, leg: SipLeg, reason: str) -> None:
+        """End the call."""
+
+    def leg_is_dead(self, leg: SipLeg, seconds: float) -> None:
+        """The far end has sent nothing for so long."""
+
+
+class SipLeg:
+    """Turns chunks into packets and packets into what the call hears; knows no signalling."""
+
+    def __init__(
+        self,
+        info: CallInfo,
+        stream: RtpStream,
+        sockets: MediaSockets,
+        control: LegControl,
+        media_timeout: float,
+    ) -> None:
+        self.info = info
+        self.playout = Playout(stream.form, lead=0, latency=FAR_BUFFER, basis="sent")
+        self._stream = stream
+        self._sockets = sockets
+        self._control = control
+        self._timeout = media_timeout
+        self._ear: Ear | None = None
+        self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
+        self._held = False
+        self._gone = False
+        self._round_trip: float | None = None
+        self._quality: Quality | None = None
+        self._loop = asyncio.get_running_loop()
+        self._since = self._loop.time()
+        sockets.start(self._received)
+
+    # --- what the call asks for --------------------------------------------------------------
+
+    def attach(self, ear: Ear) -> None:
+        """Give sound and events to `ear` from now on; what came before is handed over first."""
+        self._ear = ear
+        self._since = self._loop.time()
+        while self._early:
+            ear.notice(self._early.popleft())
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """Send 20 ms, sound or silence, and hear 20 ms."""
+        if self._gone:
+            return
+        now = self._loop.time()
+        stream = self._stream
+        waiting = not self._held and self.playout.waiting > 0
+        for datagram in stream.tick(now, [chunk.payload for chunk in chunks], waiting):
+            self._sockets.send(datagram)
+        frame = stream.hear(now)
+        if frame is not None and self._ear is not None:
+            self._ear.hear(frame)
+        self._measure()
+        self._watch(now)
+
+    def clear(self) -> None:
+        """Nothing: what has left is on its way to the ear, and the playout counts it as heard."""
+
+    def send_keys(self, keys: str) -> None:
+        """Press keys, beside the sound where the far side can, else in signalling."""
+        if not self._stream.press(keys):
+            self._control.press_by_info(self, keys)
+
+    def transfer(self, target: str, summary: str) -> None:
+        """Hand the caller to `target`; the outcome comes as `TransferEnded`."""
+        self._control.transfer_leg(self, target, summary)
+
+    def hang_up(self, reason: str) -> None:
+        """Send BYE; `CallerGone` follows."""
+        self._control.end_leg(self, reason)
+
+    # --- what the line brings ----------------------------------------------------------------
+
+    def agree(self, agreement: Agreement) -> None:
+        """Go on under a new agreement: hold, resume, another address."""
+        self._stream.use(agreement)
+        now = self._loop.time()
+        self._since = now
+        held = not self._stream.sends
+        if held and not self._held:
+            self.playout.hold()
+        elif self._held and not held:
+            self.playout.resume(now)
+        self._held = held
+
+    def notice(self, event: LineEvent) -> None:
+        """Pass an event on, now or as soon as somebody listens."""
+        if self._ear is None:
+            self._early.append(event)
+        else:
+            self._ear.notice(event)
+
+    def over(self, reason: str, failure: bool) -> None:
+        """Close: the call has ended."""
+        if self._gone:
+            return
+        now = self._loop.time()
+        for datagram in self._stream.goodbye(now):
+            self._sockets.send(datagram)
+        self._quality = self._stream.reports.quality(now)
+        self._gone = True
+        self._sockets.close()
+        self.notice(CallerGone(reason, failure))
+
+    @property
+    def quality(self) -> Quality:
+        """How well the sound came and went, so far."""
+        return self._quality or self._stream.reports.quality(self._loop.time())
+
+    @property
+    def stream(self) -> RtpStream:
+        """The media."""
+        return self._stream
+
+    # --- inside
+
+    def _received(self, data: bytes, source: tuple[str, int]) -> None:
+        key = self._stream.receive(data, source, self._loop.time())
+        if key is not None:
+            self.notice(CallerKey(key))
+
+    def _measure(self) -> None:
+        """Give the ledger the way to the ear, as far as RTCP has measured it."""
+        measured = self._stream.reports.round_trip
+        if measured is not None and measured != self._round_trip:
+            self._round_trip = measured
+            # Half the round trip may be off by half of it, when the two ways differ.
+            self.playout.set_latency(measured / 2 + FAR_BUFFER, measured / 2 + FAR_ERROR)
+
+    def _watch(self, now: float) -> None:
+        """Notice a far end that is gone without a word."""
+        if not self._timeout or not self._stream.hears or self._ear is None:
+            return
+        last = max(self._since, self._stream.last_heard or 0.0)
+        if now - last > self._timeout:
+            self._since = now
+            self._control.leg_is_dead(self, now - last)

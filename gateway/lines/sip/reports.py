@@ -1,0 +1,149 @@
+"""How well a stream goes, as both ends report it (RFC 3550, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gateway.lines.sip import rtcp
+from gateway.lines.sip.receiver import Receiver
+from gateway.lines.sip.rtp import Sender
+
+T = TypeVar("T")
+
+MAX_BYTES = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What is known of a call's sound."""
+
+    received: int
+    "packets"
+    lost: int
+    late: int
+    concealed: float
+    "seconds of sound that were made up"
+    jitter: float
+    "seconds, of what we receive"
+    far_loss: float
+    "share lost of what we send, as the far side last said"
+    far_jitter: float
+    "seconds"
+    round_trip: float | None
+    "seconds"
+    opinion: float
+    "estimated mean opinion score of what we hear, 1 to 4.5"
+
+
+class Reports:
+    """Sends and reads the reports of one stream."""
+
+    def __init__(
+        self,
+        sender: Sender,
+        receiver: Receiver,
+        cname: str,
+        wall: float,
+        draw: Callable[[int], int],
+    ) -> None:
+        self.round_trip: float | None = None
+        self._sender = sender
+        self._receiver = receiver
+        self._cname = cname
+        self._wall = wall
+        self._draw = draw
+        self._next: float | None = None
+        self._heard: tuple[int, float] | None = None
+        "middle of the far side's last NTP time, and when it came"
+        self._before = (0, 0)
+        self._far_loss = 0.0
+        self._far_jitter = 0.0
+
+    def due(self, now: float, wrap: Callable[[bytes], T]) -> list[T]:
+        """Give a report when it is time for one."""
+        if self._next is None or now >= self._next:
+            first = self._next is None
+            self._next = now + rtcp.INTERVAL * (0.5 + self._draw(1000) / 1000)
+            return [] if first else [wrap(self.build(now))]
+        return []
+
+    def build(self, now: float, *, goodbye: bool = False) -> bytes:
+        """Make a compound packet."""
+        blocks: tuple[rtcp.Block, ...] = ()
+        if self._receiver.ssrc is not None:
+            blocks = (self._block(self._receiver.ssrc, now),)
+        sender = self._sender
+        report = rtcp.Report(
+            sender.ssrc,
+            blocks,
+            rtcp.ntp_time(self._wall + now) if sender.packets else None,
+            sender.timestamp,
+            sender.packets,
+            sender.octets,
+            goodbye,
+        )
+        return rtcp.encode(report, self._cname)
+
+    def _block(self, ssrc: int, now: float) -> rtcp.Block:
+        counts = self._receiver.counts
+        last, delay = 0, 0
+        if self._heard is not None:
+            last = self._heard[0]
+            delay = min(0xFFFFFFFF, int((now - self._heard[1]) * 65536))
+        return rtcp.Block(
+            ssrc,
+            self._fraction(counts.expected, counts.received),
+            counts.lost,
+            counts.highest,
+            int(counts.jitter),
+            last,
+            delay,
+        )
+
+    def _fraction(self, expected: int, received: int) -> int:
+        """Give the share lost since the last report (RFC 3550, appendix A.3)."""
+        since = expected - self._before[0]
+        lost = since - (received - self._before[1])
+        self._before = (expected, received)
+        return min(255, (lost << 8) // since) if since > 0 and lost > 0 else 0
+
+    def receive(self, data: bytes, now: float) -> bool:
+        """Take a compound packet; False when it is none."""
+        try:
+            reports = rtcp.decode(data[:MAX_BYTES])
+        except ValueError:
+            return False
+        for report in reports:
+            if report.ntp is not None:
+                self._heard = (rtcp.middle(report.ntp), now)
+            for block in report.blocks:
+                if block.ssrc == self._sender.ssrc:
+                    self._take(block, now)
+        return True
+
+    def _take(self, block: rtcp.Block, now: float) -> None:
+        self._far_loss = block.fraction / 256
+        self._far_jitter = block.jitter / self._receiver.clock
+        measured = rtcp.round_trip(block, rtcp.ntp_time(self._wall + now))
+        if measured is not None:
+            self.round_trip = measured
+
+    def quality(self, now: float) -> Quality:
+        """Sum up."""
+        received, expected, late = self._receiver.totals()
+        lost = max(0, expected - received)
+        share = (lost + late) / expected if expected else 0.0
+        one_way = (self.round_trip or 0.0) / 2 + self._receiver.target + 0.02
+        return Quality(
+            received,
+            lost,
+            late,
+            self._receiver.concealed,
+            self._receiver.counts.jitter / self._receiver.clock,
+            self._far_loss,
+            self._far_jitter,
+            self.round_trip,
+            rtcp.opinion(share, one_way),
+        )
