@@ -41,7 +41,7 @@ class ModelSocket(WSListener):
                     lambda: self,
                     url,
                     extra_headers=dict(headers),
-                    logger=_SILENT,
+                    logger_name=_SILENT,
                     max_frame_size=LONGEST_MESSAGE,
                     enable_auto_ping=True,
                     auto_ping_idle_timeout=10,

@@ -316,7 +316,11 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             reply.utterance = state.speech.new_id()
             reply.clock = TurnClock(reply.turn, now, now)
             state.history.begin_turn(reply.turn)
-            return [Record("turn_ended", {"turn": reply.turn, "why": "backend"})]
+            history = state.history.entries()
+            return [
+                Record("turn_ended", {"turn": reply.turn, "why": "backend"}),
+                Respond(reply.turn, reply.id, reply.utterance, 0, 0, history),
+            ]
         case "interrupted":
             return [Flush(), *tool_side.give_up_reply(state, now)]
         case _:

@@ -61,6 +61,8 @@ class _Response:
     "for its first item; 0 once used"
     id: str = ""
     void: bool = False
+    by_server: bool = False
+    "the server begins it by itself, since it decides about turns"
     tools: set[str] = field(default_factory=set)
 
 
@@ -103,6 +105,7 @@ class Session:
         self._alive: _Response | None = None
         self._commits: deque[int] = deque()
         self._turn_items: dict[str, int] = {}
+        self._ended_item = ""
         self._utterances: dict[int, _Utterance] = {}
         self._items: dict[str, int] = {}
         self._ready = False
@@ -190,10 +193,14 @@ class Session:
                 "content": [{"type": "input_text", "text": command.text}],
             }
             output.send.append(wire.write("conversation.item.create", item=item))
+        elif self._settings.owns_turns and not command.again:
+            self._turn_items[self._ended_item] = command.turn
+            self._wanted.append(_Response(command.reply, command.utterance, by_server=True))
+            return
         elif not command.again:
             if not self._listening:
                 self._listen(output, command.start)
-            self._listening = self._settings.owns_turns
+            self._listening = False
             self._commits.append(command.turn)
             output.send.append(wire.write("input_audio_buffer.commit"))
         self._want(output, _Response(command.reply, command.utterance))
@@ -203,7 +210,7 @@ class Session:
         self._next(output)
 
     def _next(self, output: Output) -> None:
-        if self._alive is not None or not self._wanted:
+        if self._alive is not None or not self._wanted or self._wanted[0].by_server:
             return
         self._alive = self._wanted.popleft()
         output.send.append(
@@ -300,6 +307,7 @@ class Session:
                 if self._commits:
                     self._turn_items[item] = self._commits.popleft()
                 elif owns:
+                    self._ended_item = item
                     output.emit.append(BackendTurn("ended"))
             case wire.SpeechStarted():
                 if owns:
@@ -331,6 +339,8 @@ class Session:
         alive = self._alive
         match event:
             case wire.ResponseCreated(response=body):
+                if alive is None and self._wanted and self._wanted[0].by_server:
+                    alive = self._alive = self._wanted.popleft()
                 if alive is not None and not alive.id:
                     alive.id = body.id
                     if alive.void:  # given up before it had a name
