@@ -41,9 +41,14 @@ HELD_SECONDS = 3.0
 """A reply held for a caller who made a sound is played after this, whatever the sound was.
 Longer than any patience profile asks a pause to be, so that a real turn always ends first."""
 
+OWN_TURNS = (SpeechStarted, SpeechStopped, TurnDrafted, TurnResumed, CallerTurnEnded)
+"""Decisions of our turn-taking that are not wanted where the model owns turns."""
+
 
 def handle(state: CallState, event: CallerSide, now: float) -> Effects:
     """Answer one event of the caller's side."""
+    if state.traits.owns_turns and isinstance(event, OWN_TURNS):
+        return []  # the model decides about turns; a claim still stops the sound at once, here
     match event:
         case SpeechStarted():
             return [Listen(event.start), *_speech_started(state)]

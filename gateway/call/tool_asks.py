@@ -139,7 +139,9 @@ class Asks:
 
     def deeds(self, name: str) -> list[Ask]:
         """List the writes of a tool that were begun, in order."""
-        return [ask for ask in self._all if ask.name == name and ask.key and ask.started]
+        return [
+            ask for ask in self._all if ask.name == name and ask.key and ask.started is not None
+        ]
 
     def same_deed(self, ask: Ask) -> Ask | None:
         """Find the write that this one repeats: the tool's last, or an equal one of this reply."""
