@@ -1,0 +1,178 @@
+"""Looks at everything `parley serve` would need, and says what will happen.
+
+Each look is a function from settings to findings; none changes anything that stays.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gateway.config import Settings, secrets
+
+State = Literal["good", "note", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    about: str
+    state: State
+    "`note`: it works, and somebody should know; `wrong`: calls cannot be answered like this"
+    said: str
+
+
+def look(settings: Settings) -> Iterator[Finding]:
+    """Look at everything, in the order in which it would be needed."""
+    looks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+        _models,
+        _runtime,
+        _agents,
+        _server,
+        _twilio,
+        _secrets,
+        _turn,
+        _log,
+        _recording,
+        _limits,
+    )
+    for each in looks:
+        yield from each(settings)
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    from inference import list_models
+
+    for state in list_models():
+        if state.state != "present" and not state.optional:
+            said = f"{state.name}: {state.file} is {state.state}; run `parley models fetch`"
+            yield Finding("models", "wrong", said)
+    there = dict.fromkeys(
+        f"{state.name} {state.version}" for state in list_models() if state.state == "present"
+    )
+    if there:
+        yield Finding("models", "good", f"verified: {', '.join(there)}")
+
+
+def _runtime(settings: Settings) -> Iterator[Finding]:
+    """Load one model as serving would, and compare what it runs on with what was wanted."""
+    from inference import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
+    from inference.runtime import Runtime
+
+    wanted = ", ".join(settings.runtime.providers)
+    try:
+        runtime = Runtime(settings.runtime)
+        try:
+            runtime.load("silero-vad")
+        finally:
+            runtime.close()
+    except (ModelMissing, ModelWrong):
+        return  # told with the models
+    except (ProviderMissing, RuntimeMissing, ValueError) as error:
+        yield Finding("runtime", "wrong", str(error))
+        return
+    for loaded in runtime.loaded:
+        state: State = "note" if loaded.fell_back else "good"
+        yield Finding("runtime", state, f"wanted {wanted}; models run on {', '.join(loaded.got)}")
+
+
+def _agents(settings: Settings) -> Iterator[Finding]:
+    folder = settings.agents.folder
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        yield Finding("agents", "wrong", f"{folder} holds no agent (agents.folder)")
+        return
+    if settings.agents.default not in {each.stem for each in files}:
+        said = f"{folder} has no {settings.agents.default}.toml (agents.default)"
+        yield Finding("agents", "wrong", said)
+
+
+def _server(settings: Settings) -> Iterator[Finding]:
+    server = settings.server
+    place = f"{server.host}:{server.port}"
+    try:
+        family = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((server.host, server.port))
+    except OSError as error:
+        said = f"cannot listen on {place} (server.host, server.port): {error.strerror or error}"
+        yield Finding("server", "wrong", said)
+        return
+    said = f"will listen on {place}; after SIGTERM calls have {server.drain:g} s to finish"
+    yield Finding("server", "good", said)
+
+
+def _twilio(settings: Settings) -> Iterator[Finding]:
+    twilio = settings.twilio
+    if problem := twilio.problem():
+        yield Finding("twilio", "wrong", problem)
+        return
+    address = twilio.public_url or f"http://{settings.server.host}:{settings.server.port}"
+    said = f"webhook at {address}/twilio/voice"
+    if not twilio.public_url:
+        said += " (twilio.public_url is not set: as each request names it)"
+    yield Finding("twilio", "good", said)
+    if not twilio.secured:
+        said = "requests are not signed: they are taken from this machine alone"
+        yield Finding("twilio", "note", said)
+
+
+def _secrets(settings: Settings) -> Iterator[Finding]:
+    known = secrets(settings)
+    there = [variable for variable, value in known.items() if value]
+    if there:
+        yield Finding("secrets", "good", f"set in the environment: {', '.join(there)}")
+    if lacking := [variable for variable, value in known.items() if not value]:
+        yield Finding("secrets", "note", f"not set in the environment: {', '.join(lacking)}")
+
+
+def _turn(settings: Settings) -> Iterator[Finding]:
+    turn = settings.turn
+    if turn.silence is not None:
+        said = f"a plain timer of {turn.silence:g} s ends turns: only for comparison"
+        yield Finding("turn", "note", said)
+    else:
+        said = f"profile {turn.profile}, voice activity by {turn.vad}"
+        yield Finding("turn", "good", said)
+
+
+def _log(settings: Settings) -> Iterator[Finding]:
+    log = settings.log
+    if log.path == "-":
+        yield Finding("log", "good", "calls are logged to standard output")
+    elif problem := unwritable(Path(log.path).parent):
+        yield Finding("log", "wrong", f"{problem} (log.path)")
+    else:
+        yield Finding("log", "good", f"calls are logged to {log.path}")
+    hidden = {"none": "in full", "partial": "with digits hidden", "full": "not at all"}
+    yield Finding("log", "good", f"personal data is written {hidden[log.mask]} (log.mask)")
+
+
+def _recording(settings: Settings) -> Iterator[Finding]:
+    recording = settings.recording
+    if not recording.enabled:
+        yield Finding("recording", "good", "calls are not recorded")
+    elif problem := unwritable(recording.folder):
+        yield Finding("recording", "wrong", f"{problem} (recording.folder)")
+    else:
+        yield Finding("recording", "good", f"calls are recorded to {recording.folder}")
+
+
+def _limits(settings: Settings) -> Iterator[Finding]:
+    yield Finding("limits", "good", f"at most {settings.limits.calls} calls at once")
+
+
+def unwritable(folder: Path) -> str:
+    """Say why nothing could be written to a folder, which may have to be made; empty: it can."""
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        return f"{there} is no folder"
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written"
