@@ -18,7 +18,7 @@ from gateway.call.ear import ContinuousStream
 from gateway.call.hearing import Hearing
 from gateway.call.state import Effect, Event
 from gateway.call.tasks import Tasks
-from gateway.call.track import AgentTrack, StereoSink
+from gateway.call.track import Track
 from gateway.events import (
     AgentAudio,
     AgentBeganSounding,
@@ -122,8 +122,7 @@ class Call:
         lines: FixedLineBook,
         toolbox: Toolbox,
         call_log: CallLog,
-        track: AgentTrack | None = None,
-        sink: StereoSink | None = None,
+        track: Track | None = None,
     ) -> None:
         self.leg = leg
         self.conversation = conversation
@@ -135,7 +134,6 @@ class Call:
         self._toolbox = toolbox
         self._log = call_log
         self._track = track
-        self._sink = sink
         self._inbox: deque[Event] = deque()
         self._busy = False
         self._tasks = Tasks(WRITES_SECONDS)
@@ -169,9 +167,7 @@ class Call:
             self._hearing.agent_sent(position, chunks)
             if self._track is not None:
                 for chunk in chunks:
-                    self._track.left_here(position, chunk.payload)
-        elif self._track is not None:
-            self._track.tick(self._stream.position(now))
+                    self._track.went(position, chunk.payload)
         for event in playout.poll(now):
             self._playout_event(event)
         deadline = self.conversation.deadline
@@ -334,8 +330,8 @@ class Call:
     # --- sound in, positions out ---------------------------------------------------------------
 
     def _take(self, frame: AudioFrame) -> None:
-        if self._sink is not None:
-            self._sink.left(frame.start, frame.pcm)
+        if self._track is not None:
+            self._track.came(frame)
         self._hearing.feed(frame)
         backend = self._tasks.backend
         if backend is not None:
