@@ -50,6 +50,7 @@ shape: $(MADE)/project ## Check the direction of imports, and sizes and habits o
 fix: $(MADE)/project ## Format, and mend what the linter can mend
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
+	@$(BIN)/python -m tools.settings_page --write
 
 ##@ Measure
 

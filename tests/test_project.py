@@ -16,6 +16,7 @@ import pytest
 from gateway.__main__ import main, parser
 from gateway.commands import all_commands, commands
 from tests.support.peers import package_of, packages, requires_program
+from tools.settings_page import PAGE, page
 from tools.shape import Finding, excused, look
 
 ROOT = Path(__file__).parent.parent
@@ -108,6 +109,11 @@ def test_every_dependency_has_its_line_of_reason() -> None:
     text = (ROOT / "docs/dependencies.md").read_text("utf-8")
     explained = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
     assert sorted(explained) == sorted(wanted)
+
+
+def test_the_page_of_settings_is_what_the_settings_say() -> None:
+    """When this fails: make fix."""
+    assert PAGE.read_text("utf-8") == page()
 
 
 def test_every_dependency_is_pinned() -> None:
