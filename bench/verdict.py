@@ -1,0 +1,151 @@
+"""Decides whether a demonstrated call went well, from what both of its ends say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import soundfile
+
+from gateway.observe.lines import LogLine
+
+FRAME = 0.02
+AGREEMENT = 0.06
+"""Seconds by which the far end and the log may differ about a response: three frames."""
+
+STOP = 0.4
+"""Seconds from the caller's first voiced sample to the last audible one of the agent."""
+
+SLOW = 3.0
+"""A response after which people ask whether anybody is there."""
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One turn, on the caller's clock."""
+
+    first_audio: float | None = None
+    response: float | None = None
+
+
+class CutIn(msgspec.Struct, frozen=True):
+    """One cut-in, on the caller's clock."""
+
+    stop_delay: float | None = None
+    resumed: bool = False
+
+
+class FarEnd(msgspec.Struct, frozen=True):
+    """What the caller measured, as `parley call --json` prints it."""
+
+    answered: bool = False
+    ended_by: str = ""
+    reason: str = ""
+    turns: list[Turn] = []
+    cut_ins: list[CutIn] = []
+    audio_after_clear_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One thing that must hold."""
+
+    good: bool
+    said: str
+
+
+def judge(
+    far: FarEnd, lines: Sequence[LogLine], recordings: Sequence[Path], ended_well: bool
+) -> list[Point]:
+    """Say of everything that makes a call a good one whether it was so."""
+    turns = [line for line in lines if line.event == "turn"]
+    return [
+        _ending(far, lines),
+        _booking(lines),
+        _cut_in(far, lines),
+        _turns(far, turns),
+        _stages(turns),
+        _agreement(far, turns),
+        _faults(lines),
+        _recording(recordings, lines),
+        Point(ended_well, "the gateway ended in good order"),
+    ]
+
+
+def _ending(far: FarEnd, lines: Sequence[LogLine]) -> Point:
+    ended = [line for line in lines if line.event == "call_ended"]
+    if not far.answered or not ended:
+        return Point(False, f"the call was not held to its end: {far.reason or 'no answer'}")
+    by, seconds = ended[0].text("ended_by"), ended[0].number("seconds") or 0.0
+    return Point(by in ("agent", "caller"), f"the call was ended by the {by} after {seconds:.0f} s")
+
+
+def _booking(lines: Sequence[LogLine]) -> Point:
+    written = [line for line in lines if line.event == "tool" and line.text("effect") == "write"]
+    done = [line.text("name") for line in written if line.text("outcome") == "done"]
+    if len(done) == 1:
+        return Point(True, f"one appointment was booked ({done[0]}), once")
+    return Point(False, f"{len(done)} bookings instead of one")
+
+
+def _cut_in(far: FarEnd, lines: Sequence[LogLine]) -> Point:
+    cut = [
+        line for line in lines if line.event == "interrupted" and (line.number("heard") or 0.0) > 0
+    ]
+    delays = [each.stop_delay for each in far.cut_ins if each.stop_delay is not None]
+    if not cut or not delays:
+        return Point(False, "the caller's cut-in did not stop the agent")
+    heard = cut[0].number("heard") or 0.0
+    said = f"a cut-in silenced the agent within {max(delays):.2f} s, after {heard:.2f} s of a reply"
+    good = max(delays) <= STOP and far.audio_after_clear_seconds == 0
+    return Point(good, said)
+
+
+def _turns(far: FarEnd, turns: Sequence[LogLine]) -> Point:
+    responses = [each.response for each in far.turns if each.response is not None]
+    if not responses or len(responses) < len(far.turns):
+        return Point(False, f"{len(responses)} of {len(far.turns)} turns were answered")
+    median = sorted(responses)[len(responses) // 2]
+    said = f"{len(responses)} turns were answered, the middle one after {median:.2f} s"
+    return Point(max(responses) <= SLOW, f"{said}, the slowest after {max(responses):.2f} s")
+
+
+def _stages(turns: Sequence[LogLine]) -> Point:
+    off = 0.0
+    for line in turns:
+        stages = line.fields.get("stages") or {}
+        off = max(off, abs(sum(stages.values()) - (line.number("response") or 0.0)))
+    good = bool(turns) and off <= FRAME
+    return Point(good, f"the stages of {len(turns)} turns add up to their responses")
+
+
+def _agreement(far: FarEnd, turns: Sequence[LogLine]) -> Point:
+    """Compare each response at the far end with the log's turn nearest in time."""
+    worst = 0.0
+    compared = 0
+    for each in far.turns:
+        if each.response is None or each.first_audio is None or not turns:
+            continue
+        at = each.first_audio
+        nearest = min(turns, key=lambda line: abs(line.at - at))
+        worst = max(worst, abs((nearest.number("response") or 0.0) - each.response))
+        compared += 1
+    said = f"both ends agree on the responses within {worst * 1000:.0f} ms"
+    return Point(compared > 0 and worst <= AGREEMENT, said)
+
+
+def _faults(lines: Sequence[LogLine]) -> Point:
+    faults = [
+        f"{line.text('part')}: {line.text('reason')}" for line in lines if line.event == "fault"
+    ]
+    return Point(not faults, "; ".join(faults) or "nothing failed on the way")
+
+
+def _recording(recordings: Sequence[Path], lines: Sequence[LogLine]) -> Point:
+    if len(recordings) != 1:
+        return Point(False, f"{len(recordings)} recordings instead of one")
+    found = soundfile.info(str(recordings[0]))
+    length = max((line.at for line in lines), default=0.0)
+    good = found.channels == 2 and abs(found.duration - length) < 2.0
+    return Point(good, f"the recording has {found.channels} channels and {found.duration:.0f} s")
