@@ -210,8 +210,8 @@ class Endpoint:
         """Add up what is known; None while nothing is."""
         if pause.probability is None and pause.reading is None:
             return None
-        reading = pause.reading or Reading()
-        return belief(pause.probability, reading, self.asked, self._voiced, self._settings.weights)
+        weights = self._settings.weights
+        return belief(pause.probability, pause.reading, self.asked, self._voiced, weights)
 
     def _wait(self, pause: Pause, believed: float | None) -> float:
         """Say after how much silence the turn is over."""

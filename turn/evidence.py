@@ -34,7 +34,8 @@ class Weights:
     opener: float = -2.0
     "nothing was said yet but `well`, `sure`, `all right`: an answer, or the beginning of one"
     opener_most: float = 0.75
-    "belief that such an answer can reach while no yes or no was asked for"
+    """belief that such an answer can reach while no yes or no was asked for, and that a sound can
+    reach in which the recogniser found no word at all"""
     closing: float = 1.0
     "`thank you`, `that's all`"
     question: float = 1.0
@@ -70,13 +71,17 @@ class Asked:
 
 def belief(
     probability: float | None,
-    reading: Reading,
+    read: Reading | None,
     asked: Asked,
     voiced: float,
     weights: Weights | None = None,
 ) -> float:
-    """Say how likely it is that the turn is over; `voiced` is its sound in seconds."""
+    """Say how likely it is that the turn is over.
+
+    `read` is None when there is no recogniser or its words are late; `voiced` is in seconds.
+    """
     weights = weights or Weights()
+    reading = read or Reading()
     odds = 0.0 if probability is None else _log_odds(probability)
     if voiced < weights.short_seconds and not (asked.kind == "yes_no" and reading.answer):
         odds += weights.short
@@ -85,7 +90,8 @@ def belief(
     odds += _from_asked(reading, asked, weights)
     believed = 1 / (1 + math.exp(-odds))
     beginning = reading.ending == "opener" and asked.kind != "yes_no"
-    return min(believed, weights.opener_most) if beginning else believed
+    wordless = read is not None and read.ending == "none"
+    return min(believed, weights.opener_most) if beginning or wordless else believed
 
 
 def together(probabilities: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ from turn.events import (
     TurnOutput,
     WordsArrived,
 )
-from turn.words import Lexicon, Nod, distinct, nod, plausible
+from turn.words import Lexicon, Nod, distinct, nod
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,10 @@ class OverlapSettings:
     sentence from 0.45 s, and what is a puzzle at 0.75 s is longer than most nods."""
     lead: float = 0.1
     "sound before the first voiced sample that the recogniser is given"
-    hold: float = 0.34
-    "undecided so long, nothing more is sent; leaves two frames of the 0.4 s a claim may take"
+    hold: float = 0.31
+    "undecided so long, nothing more is sent; with the model's window this is within 0.4 s"
+    hold_nod: float = 0.35
+    "the same when the words are a nod so far: a single `okay` is over by then"
     going_on: float = 0.9
     "voice of this length is a claim whatever it says: recorded nods last 0.3 to 0.9 s"
     nodding: float = 1.4
@@ -43,12 +45,14 @@ class OverlapSettings:
     "voice of this length answers an agent that asks: `yes` is as short"
     least: float = 0.15
     "voice shorter than this is a click or a cough"
-    single: float = 0.45
-    "voice shorter than this with one unknown word is a nod misheard"
+    single: float = 0.6
+    "voice shorter than this with one unknown word is a nod misheard: `sure` comes out as `here`"
     aside: float = 15.0
     "dB below the caller's usual level at which a voice is not the caller's, unless it says `wait`"
     echo: float = 0.5
     "mean share of our own sound above which the words may be our own too"
+    unheard: float = 0.2
+    "sound at the end that a nod may have without its words being known"
     words_wait: float = 0.35
     "after the sound stopped the decision waits so long for its words"
     limit: float = 2.0
@@ -99,8 +103,8 @@ class Overlap:
         "position up to which the words are known"
         self._text = ""
         self._nod: Nod = "none"
-        self._unknown = 0
-        "answers in a row that held words, and none of them a nod"
+        self._meant = 0
+        "answers in a row that held words which are no nod"
 
     def began(self, now: int) -> list[TurnOutput]:
         """The sound passed the gate."""
@@ -112,8 +116,10 @@ class Overlap:
         decision = self._decide(sound)
         if decision is not None:
             return [*outputs, decision]
-        undecided = sound.voiced and self._nod != "backchannel"
-        if undecided and not self._held and self._elapsed(sound.now) >= self._settings.hold:
+        nodding = self._nod == "backchannel"
+        hold = self._settings.hold_nod if nodding else self._settings.hold
+        sounding = sound.now == sound.end
+        if sounding and not self._held and self._elapsed(sound.now) >= hold:
             self._held = True
             outputs.append(OverlapHeld(sound.now))
         return outputs
@@ -123,10 +129,10 @@ class Overlap:
         if arrived.end not in self._asked or arrived.end < self._known:
             return []
         self._known = arrived.end
-        believable = plausible(arrived.text, self._elapsed(min(arrived.end, sound.end)))
-        self._text = arrived.text if believable else ""
-        self._nod = nod(self._text, self._lists)
-        self._unknown = self._unknown + 1 if self._nod == "words" else 0
+        self._text = arrived.text
+        seconds = self._elapsed(min(arrived.end, sound.end))
+        self._nod = nod(arrived.text, seconds, self._lists)
+        self._meant = self._meant + 1 if self._nod in ("claim", "words") else 0
         decision = self._decide(sound)
         return [] if decision is None else [decision]
 
@@ -162,27 +168,26 @@ class Overlap:
         settings = self._settings
         if sound.echo >= settings.echo:
             return ""
-        if self._nod == "claim":
+        final = not sound.voiced and self._known >= sound.end
+        enough = self._nod == "claim" or distinct(self._text) >= 2
+        if final and self._meant and (enough or length >= settings.single):
+            return f"words: {self._text}"
+        if self._meant >= 2 and enough:
             return f"words: {self._text}"
         if self._usual is not None and sound.level < self._usual - settings.aside:
             return ""
-        certain = self._nod != "none" or (not self._words and not sound.voiced)
-        if self._asks and length >= settings.answer and certain:
+        answers = self._nod in ("backchannel", "claim", "words") if self._words else True
+        if self._asks and answers and length >= settings.answer:
             return f"answer: {self._text}"
-        if self._nod == "words":
-            words = distinct(self._text)
-            final = not sound.voiced and self._known >= sound.end
-            enough = self._unknown >= 2 and words >= 2
-            if enough or (final and (words >= 2 or length >= settings.single)):
-                return f"words: {self._text}"
         limit = settings.nodding if self._nod == "backchannel" else settings.going_on
-        heard = self._nod != "none" or not self._words or not self._known
-        return "length" if length >= limit and heard else ""
+        silent = self._nod == "none" and self._known > 0
+        return "length" if length >= limit and not silent else ""
 
     def _owed(self, sound: Sound) -> bool:
         """Say whether words of the whole sound are on their way."""
         waited = (sound.now - sound.end) / self._rate
-        covered = self._known >= sound.end
+        spare = self._settings.unheard if self._nod == "backchannel" else 0.0
+        covered = self._known >= sound.end - spare * self._rate
         return self._words and not covered and waited < self._settings.words_wait
 
     def _dismiss(self, sound: Sound, length: float) -> OverlapDismissed:

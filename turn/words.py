@@ -63,9 +63,9 @@ class Reading:
     "single letters in the run of letters the text ends with"
 
 
-Nod = Literal["backchannel", "claim", "words", "none"]
-"""What words over the agent's voice are: nothing but acknowledgement, a claim to the floor by its
-first words, other words, or no words."""
+Nod = Literal["backchannel", "hesitation", "claim", "words", "garbled", "none"]
+"""What words over the agent's voice are: nothing but acknowledgement, nothing but thinking aloud, a
+claim to the floor by its first words, other words, more words than fit, or none."""
 
 
 @cache
@@ -89,7 +89,7 @@ def split(text: str) -> list[str]:
 
 def plausible(text: str, seconds: float) -> bool:
     """Say whether so many words fit into so much voiced sound."""
-    return len(split(text)) <= WORDS_SPARE + WORDS_A_SECOND * seconds
+    return len(_steady(split(text))) <= WORDS_SPARE + WORDS_A_SECOND * seconds
 
 
 def read(text: str, lists: Lexicon) -> Reading:
@@ -107,16 +107,25 @@ def read(text: str, lists: Lexicon) -> Reading:
     )
 
 
-def nod(text: str, lists: Lexicon) -> Nod:
-    """Read what words over the agent's voice want."""
-    words = _without_echoes(split(text))
+def nod(text: str, seconds: float, lists: Lexicon) -> Nod:
+    """Read what words heard in `seconds` of voice over the agent's want."""
+    words = _steady(split(text))
     if not words:
         return "none"
+    if not plausible(text, seconds):
+        return "garbled"
+    if _covered(words, lists.fillers):
+        return "hesitation"
     if _covered(words, lists.backchannels | lists.fillers):
         return "backchannel"
-    while words and (length := _starts(words, lists.backchannels | lists.fillers)):
+    while length := _starts(words, lists.backchannels | lists.fillers):
         words = words[length:]
     return "claim" if _starts(words, lists.claims) else "words"
+
+
+def distinct(text: str) -> int:
+    """Count the different words of a text."""
+    return len(set(split(text)))
 
 
 def _ending(words: list[str], lists: Lexicon) -> Ending:
@@ -187,15 +196,13 @@ def _covered(words: list[str], phrases: frozenset[Phrase]) -> bool:
     return True
 
 
-def _without_echoes(words: list[str]) -> list[str]:
+def _steady(words: list[str]) -> list[str]:
     """Drop immediate repetitions: recognisers stutter on a fraction of a second."""
     kept: list[str] = []
     for word in words:
-        if not kept or kept[-1] != word:
-            kept.append(word)
+        kept.append(word)
+        for length in range(1, len(kept) // 2 + 1):
+            if kept[-length:] == kept[-2 * length : -length]:
+                del kept[-length:]
+                break
     return kept
-
-
-def distinct(text: str) -> int:
-    """Count the different words of a text."""
-    return len(set(split(text)))
