@@ -1,0 +1,104 @@
+"""Whether a call may come in, and to whom: trunks, users, routes and what the gateway can take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.lines.sip.digest import Challenges
+from gateway.lines.sip.hop import Hop
+from gateway.lines.sip.identity import called_number
+from gateway.lines.sip.message import Request, Response, reply
+from gateway.lines.sip.offer import Srtp
+from gateway.lines.sip.settings import SipSettings, TrunkSettings
+from gateway.ports import Answer, Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The call may come."""
+
+    agent: str
+    srtp: Srtp
+    trunk: str = ""
+    user: str = ""
+    "who proved to be who they say"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The call may not come."""
+
+    code: int
+    why: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Admission:
+    """Judges calls; knows no sockets."""
+
+    def __init__(
+        self,
+        settings: SipSettings,
+        answer: Answer,
+        default_agent: str,
+        ids: Callable[[], str],
+    ) -> None:
+        self._settings = settings
+        self._answer = answer
+        self._default = default_agent
+        self._ids = ids
+        self._realm = settings.domain or settings.advertised or "parley"
+        self._challenges = Challenges(self._realm, settings.users, ids)
+
+    def judge(self, request: Request, hop: Hop, now: float) -> Verdict | Rejection:
+        """Say whether a call may come in."""
+        found = self._settings.trunk_of(hop.host)
+        name, trunk = found if found else ("", None)
+        user = ""
+        if trunk is None and self._settings.users:
+            proved = self._challenges.check(request, now)
+            if proved is None:
+                return Rejection(401, "no proof of who calls")
+            user = proved
+        srtp = self._srtp(hop, trunk)
+        if srtp is None:
+            return Rejection(488, "SRTP is required, and keys may only come over TLS")
+        agent = self._settings.agent_for(called_number(request), trunk)
+        if agent is None:
+            return Rejection(404, "no route for this number")
+        agent = agent or self._default
+        refusal = self._answer.admit(agent)
+        if refusal is not None:
+            return rejection(refusal)
+        return Verdict(agent, srtp, name, user)
+
+    def _srtp(self, hop: Hop, trunk: TrunkSettings | None) -> Srtp | None:
+        """Decide about encryption; None: it is needed and cannot be."""
+        wanted = (trunk.srtp if trunk else None) or self._settings.srtp
+        if hop.transport == "tls" or self._settings.srtp_without_tls:
+            return wanted
+        # RFC 4568, section 7: keys are only as secret as the signalling that carries them.
+        return None if wanted == "required" else "never"
+
+    def challenge(self, request: Request, now: float) -> Response:
+        """Ask who calls."""
+        response = reply(request, 401, self._ids())
+        self._challenges.challenge(request, response, now)
+        return response
+
+
+def rejection(refusal: Refusal) -> Rejection:
+    """Say a refusal in SIP's words."""
+    headers: tuple[tuple[str, str], ...] = ()
+    if refusal.retry_after:
+        headers = (("Retry-After", str(refusal.retry_after)),)
+    match refusal.kind:
+        case "busy" if not refusal.retry_after:
+            return Rejection(486, refusal.text or "busy")
+        case "busy" | "draining":
+            return Rejection(503, refusal.text or refusal.kind, headers)
+        case "unknown_agent":
+            return Rejection(404, refusal.text or "no such agent")
+        case "forbidden":
+            return Rejection(403, refusal.text or "forbidden")

@@ -1,0 +1,263 @@
+"""The shell around the user agent: sockets, names, the one timer, and the effects of the core.
+
+Everything runs on the loop; only looking up names and opening connections take tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import ssl
+from collections import OrderedDict
+from typing import Protocol
+
+import structlog
+
+from gateway.lines.sip.address import host_reference, ip_of
+from gateway.lines.sip.core import (
+    Answered,
+    CallClosed,
+    CallKey,
+    Core,
+    CoreEffect,
+    Invited,
+    Lookup,
+    Reported,
+)
+from gateway.lines.sip.guard import Guard
+from gateway.lines.sip.hop import Hop, Timers, Transport
+from gateway.lines.sip.layer import Emit, Key, Layer
+from gateway.lines.sip.message import Malformed, Response, parse
+from gateway.lines.sip.resolver import Resolver
+from gateway.lines.sip.routing import direct_hops
+from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.transport import Transports
+from gateway.lines.sip.vocabulary import CallSettings, Report
+
+log = structlog.get_logger("sip")
+
+MAX_NAMES = 256
+"""Local addresses remembered by far host."""
+
+
+class NetworkOwner(Protocol):
+    """Who is told what comes of calls."""
+
+    def invited(self, invited: Invited) -> None:
+        """Answer a call that wants in."""
+
+    def reported(self, key: CallKey, report: Report) -> None:
+        """Take what a call reports."""
+
+    def closed(self, key: CallKey) -> None:
+        """Nothing more will come of this call."""
+
+    def answered(self, label: str, response: Response | None) -> None:
+        """Take the answer to a request beside calls; None: there was none."""
+
+
+def token() -> str:
+    """Give 80 random bits: tags and branches need 32 at least (RFC 3261, section 19.3)."""
+    return secrets.token_hex(10)
+
+
+class SipNetwork:
+    """Our presence on a SIP network."""
+
+    def __init__(
+        self, settings: SipSettings, owner: NetworkOwner, timers: Timers | None = None
+    ) -> None:
+        self.settings = settings
+        self.timers = timers or Timers()
+        self.call_settings = CallSettings(
+            session_expires=settings.session_expires,
+            min_se=settings.min_se,
+            reliable=settings.reliable,
+            ring_seconds=settings.ring_seconds,
+            transfer_seconds=settings.transfer_seconds,
+            refer=settings.accept_refer != "never",
+            agent=settings.user_agent,
+        )
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._guard = Guard(settings.networks, rate=settings.rate, burst=2 * settings.rate)
+        self._transports = Transports(self._received, self._broke, self._guard)
+        self._layer = Layer(self.timers, token, self._sent_by)
+        self.core = Core(self.call_settings, self._layer, token, self._resolve)
+        self._resolver = Resolver(self._kinds())
+        self._group: asyncio.TaskGroup | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._local: OrderedDict[str, str] = OrderedDict()
+
+    def _kinds(self) -> list[Transport]:
+        settings = self.settings
+        kinds: list[tuple[Transport, int | None]] = [
+            ("tls", settings.tls),
+            ("udp", settings.udp),
+            ("tcp", settings.tcp),
+        ]
+        return [kind for kind, port in kinds if port is not None]
+
+    # --- life
+
+    async def open(self, group: asyncio.TaskGroup) -> None:
+        """Bind the sockets; raises OSError."""
+        self._group = group
+        settings = self.settings
+        await self._transports.open(
+            group,
+            settings.host,
+            udp=settings.udp,
+            tcp=settings.tcp,
+            tls=settings.tls,
+            server_tls=_server_tls(settings),
+            client_tls=_client_tls(settings),
+        )
+        for bound in self._transports.bound:
+            log.info("sip_listening", transport=bound.transport, host=bound.host, port=bound.port)
+
+    async def close(self) -> None:
+        """Close the sockets."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._transports.close()
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were not listened to."""
+        return self._guard.dropped
+
+    def port(self, transport: Transport) -> int:
+        """Give the port bound for a transport, 0 when it is not listened to."""
+        found = (one.port for one in self._transports.bound if one.transport == transport)
+        return next(found, 0)
+
+    # --- addresses
+
+    def local_host(self, far: str) -> str:
+        """Give the address by which a far host reaches us."""
+        if self.settings.advertised:
+            return self.settings.advertised
+        bound = ip_of(self.settings.host)
+        if bound is not None and not bound.is_unspecified:
+            return self.settings.host
+        known = self._local.get(far)
+        if known is None:
+            known = _way_to(far)
+            self._local[far] = known
+            if len(self._local) > MAX_NAMES:
+                self._local.popitem(last=False)
+        return known
+
+    def _sent_by(self, hop: Hop) -> str:
+        host = host_reference(self.local_host(hop.host))
+        return f"{host}:{self.port(hop.transport) or self.port('udp') or 5060}"
+
+    def contact(self, hop: Hop, user: str) -> str:
+        """Give our Contact value towards a hop."""
+        kind = hop.transport if self.port(hop.transport) else self._kinds()[0]
+        host = host_reference(self.local_host(hop.host))
+        parameter = "" if kind == "udp" else f";transport={kind}"
+        name = f"{user}@" if user else ""
+        return f"<sip:{name}{host}:{self.port(kind)}{parameter}>"
+
+    def _resolve(self, uri: str, flow: Hop | None) -> tuple[Hop, ...] | None:
+        return direct_hops(uri, flow, self.settings.nat)
+
+    async def hops(self, uri: str) -> tuple[Hop, ...]:
+        """Give the hops of a URI, looked up where need be."""
+        try:
+            known = direct_hops(uri, None, self.settings.nat)
+        except ValueError:
+            return ()
+        return known if known is not None else await self._resolver.hops(uri)
+
+    # --- from the sockets
+
+    def _received(self, data: bytes, hop: Hop) -> None:
+        try:
+            try:
+                effects = self.core.receive(
+                    parse(data, stream=hop.reliable), hop, self._loop.time()
+                )
+            except Malformed as error:
+                log.info("sip_malformed", host=hop.host, reason=str(error))
+                effects = self.core.malformed(error, hop)
+            self.perform(effects)
+        except Exception:  # fence: one message must not take the line down
+            log.exception("sip_broke", host=hop.host)
+
+    def _broke(self, owner: Key | None) -> None:
+        self.perform(self.core.broke(owner, self._loop.time()))
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.perform(self.core.tick(self._loop.time()))
+
+    # --- effects
+
+    def perform(self, effects: list[CoreEffect]) -> None:
+        """Do what the core wants, then set the timer for what it waits for."""
+        for effect in effects:
+            match effect:
+                case Emit(message, hop, owner):
+                    self._transports.send(message.encode(), hop, owner)
+                case Lookup():
+                    if self._group is not None:
+                        self._group.create_task(self._look_up(effect))
+                case Invited():
+                    self._owner.invited(effect)
+                case Reported(key, report):
+                    self._owner.reported(key, report)
+                case CallClosed(key):
+                    self._owner.closed(key)
+                case Answered(label, response):
+                    self._owner.answered(label, response)
+        self._arm()
+
+    async def _look_up(self, lookup: Lookup) -> None:
+        hops = await self._resolver.hops(lookup.uri)
+        if not hops:
+            log.info("sip_name_unknown", uri=lookup.uri)
+        self.perform(self.core.looked_up(lookup, hops, self._loop.time()))
+
+    def _arm(self) -> None:
+        deadline = self.core.deadline
+        timer = self._timer
+        if deadline is None:
+            return
+        if timer is not None:
+            if timer.when() <= deadline and not timer.cancelled():
+                return  # it comes early enough, and looks again then
+            timer.cancel()
+        self._timer = self._loop.call_at(deadline, self._tick)
+
+
+def _way_to(far: str) -> str:
+    """Ask the kernel which of our addresses leads there; nothing is sent."""
+    family = socket.AF_INET6 if ":" in far else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((far, 9))
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
+
+
+def _server_tls(settings: SipSettings) -> ssl.SSLContext | None:
+    if settings.tls is None or settings.certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(settings.certificate, settings.private_key)
+    return context
+
+
+def _client_tls(settings: SipSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=settings.authorities)
+    if not settings.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if settings.certificate is not None:
+        context.load_cert_chain(settings.certificate, settings.private_key)
+    return context
