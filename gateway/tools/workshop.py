@@ -75,7 +75,8 @@ class Slot:
 def opening_hours(context: ToolContext) -> Json:
     """Say when the workshop is open, and whether it is now."""
     open_now = context.hours.open_at(context.began)
-    return {"say": f"We're open {context.hours.say()}.", "open_now": open_now}
+    said = context.hours.say().rstrip(".")  # `p.m.` has its own
+    return {"say": f"We're open {said}.", "open_now": open_now}
 
 
 @tool(timeout=5.0)
@@ -125,8 +126,9 @@ def book(
     store: sqlite3.Connection,
     day: Annotated[str, Meta(description="The date, as find_times gave it.")],
     time: Clock,
-    name: Text,
+    name: Annotated[str, Meta(max_length=500, description="The last name, as it was heard.")],
     spelled: Annotated[str, Meta(description="The name letter by letter, where given.")] = "",
+    first_name: Text = "",
     make: Text = "",
     model: Text = "",
     year: int = 0,
@@ -150,20 +152,20 @@ def book(
             call,
             day,
             clock(slot.minutes),
-            likely_name(name, spelled),
+            f"{first_name} {likely_name(name, spelled)}".strip(),
             spelled,
             car,
             problem,
             context.call.caller,
         ),
     )
-    today = context.began.date()
-    say = f"{say_day(slot.day, today)} at {say_time(slot.minutes)}"
+    day_say = say_day(slot.day, context.began.date())
     return {
         "status": "booked",
         "date": day,
         "time": clock(slot.minutes),
-        "say": say,
+        "day_say": day_say,
+        "say": f"{day_say} at {say_time(slot.minutes)}",
         "moved": moved,
     }
 
@@ -183,6 +185,8 @@ def resolve(day: str, today: date) -> date | None:
     text = day.strip().lower()
     if text.startswith("+") and text[1:].isdigit():
         return today + timedelta(days=int(text[1:]))
+    if text in ("today", "tomorrow"):
+        return today + timedelta(days=text == "tomorrow")
     if text == "next week":
         return today + timedelta(days=7 - today.weekday())
     name = text.removeprefix("next ")

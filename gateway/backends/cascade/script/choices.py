@@ -21,8 +21,18 @@ class Choices:
     "forms without spaces, with their value"
 
     def exact(self, heard: Sequence[str]) -> str | None:
-        """Find a value whose form is there word by word; the longest form wins."""
-        return next((value for form, value in self.phrases if find(heard, form)), None)
+        """Find a value whose form is there word by word; the longest form wins.
+
+        A `(value)` is what is left when nothing more telling is there.
+        """
+        there = [value for form, value in self.phrases if find(heard, form)]
+        telling = [value for value in there if not value.startswith("(")]
+        return next(iter(telling or there), None)
+
+    def distinct(self, heard: Sequence[str]) -> str | None:
+        """Find a value whose form no other words can be meant by: long enough, or of two words."""
+        long = (pair for pair in self.phrases if len(pair[0]) > 1 or len(pair[0][0]) > 4)
+        return next((value for form, value in long if find(heard, form)), None)
 
     def joined(self, heard: Sequence[str]) -> str | None:
         """Find a value whose letters are there, however they are split into words."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gateway.backends.cascade.script.format import Intent, Script, Step
+from gateway.backends.cascade.script.format import Intent, Script
 from gateway.backends.cascade.script.progress import INTENT, Progress
 from gateway.backends.cascade.script.state import Plan, State, was_heard
 from gateway.backends.cascade.script.templates import render
@@ -37,7 +37,7 @@ class Dialogue:
         first = self.script.tasks[self.script.start].steps[:1]
         pending = first[0].fill[:1] if first else ()
         opening = Plan(self.script.lines.opening, self.script.lines.opening, pending)
-        return State(self.script.start, slots, plan=opening, heard=opening)
+        return State(self.script.start, slots, variables, plan=opening, heard=opening)
 
     def replay(self, history: Iterable[Entry], state: State) -> State:
         """Follow a history from a state on."""
@@ -85,7 +85,7 @@ class Dialogue:
             return state
         intent = next((i for i in found.intents if not (i.alone and answered)), None)
         if intent is not None and intent.kind and not found.slots:
-            return self._repeat(state) if intent.kind == "repeat" else self._wait(state)
+            return self._repeat(state) if intent.kind == "repeat" else self._wait(state, clear)
         changed = frozenset(n for n, v in state.slots.items() if before.get(n) != v)
         if not changed and not answered and intent is None and not found.slots:
             return self._nothing(state, found, clear)
@@ -134,9 +134,9 @@ class Dialogue:
                 continue
             if found.answer == "no":
                 return self._no(state, name, found)
-            if found.answer == "yes" or (told & set(slot.implied)):
+            if found.answer == "yes":
                 if slot.yes_ask and not told and not found.intents:
-                    plan = Plan(slot.yes_ask, slot.yes_ask, self._opening(), expects="open")
+                    plan = Plan(slot.yes_ask, slot.yes_ask, (name,), expects="open")
                     return replace(self._home(state), plan=plan), True, True
                 if slot.yes_ask:
                     continue
@@ -152,7 +152,9 @@ class Dialogue:
         slot = self.script.slots[name]
         if found.slots:
             return state, True, False  # `no, at nine`: the new value says it all
-        if slot.no_task and not any(intent.task or intent.tool for intent in found.intents):
+        if slot.no_task and any(intent.task or intent.tool for intent in found.intents):
+            return state, False, False  # `no, but when are you open?`
+        if slot.no_task:
             state = self._progress.enter(state, slot.no_task)
             return self._progress.advance(state, [], frozenset()), True, True
         if slot.no_ask:
@@ -218,16 +220,17 @@ class Dialogue:
             return self._progress.advance(state, [], frozenset())
         return replace(state, plan=replace(plan, text=text, question=question, pending=pending))
 
-    def _wait(self, state: State) -> State:
-        plan = replace(state.heard, text=self.script.lines.wait, question="", calls=())
-        return replace(state, plan=replace(plan, profile="patient"))
+    def _wait(self, state: State, clear: bool) -> State:
+        """Give the caller time; a question they did not hear is put along with that."""
+        line, asked = self.script.lines.wait, state.plan
+        if not clear and asked.question:
+            text = f"{line} {asked.question}"
+            return replace(state, plan=replace(asked, text=text, calls=(), profile="patient"))
+        plan = replace(state.heard, text=line, question="", calls=(), profile="patient")
+        return replace(state, plan=plan)
 
     def _home(self, state: State) -> State:
         return replace(state, task=self.script.after, misses=0, nudges=0)
-
-    def _opening(self) -> tuple[str, ...]:
-        steps: tuple[Step, ...] = self.script.tasks[self.script.start].steps[:1]
-        return steps[0].fill[:1] if steps else ()
 
 
 def _merged(old: Value | None, new: Value) -> Value:

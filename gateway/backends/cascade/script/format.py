@@ -51,8 +51,6 @@ class Slot:
     "patience of turn-taking while it is asked for"
     yes: str = ""
     "what a plain yes to the question means"
-    implied: tuple[str, ...] = ()
-    "slots whose answer, given in place of this one's, means yes"
     no_ask: str = ""
     "asked next after a no"
     no_fill: tuple[str, ...] = ()
@@ -62,10 +60,17 @@ class Slot:
     yes_ask: str = ""
     "asked next after a yes to something that needs more"
     means_yes: tuple[str, ...] = ()
-    "phrases that are a yes to this question, besides those of the language"
+    "where given, only these phrases are a yes to this question, and not all of the language"
     means_no: tuple[str, ...] = ()
+    "phrases that are a no, besides those of the language"
+    keep: bool = False
+    "once known, it is not heard again in answers to other questions"
     whole: bool = False
     "a text that takes the utterance as it is: nothing else in it is listened for"
+    also: tuple[str, ...] = ()
+    "slots that an answer to this question may fill as well as if it were for them"
+    fuzzy: bool = True
+    "a choice that is also heard when its words are bent; off where the list has common words"
     follows: str = ""
     "a name that comes after that of another slot, as a last name does"
 
@@ -161,7 +166,8 @@ class Script:
     intents: tuple[Intent, ...] = ()
     lines: Lines = field(default_factory=Lines)
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    "lists: each entry a value, or `value = form, form`"
+    """lists: each entry a value, or `value = form, form`; a `(value)` is not for saying, so that
+    `{slot.known}` is empty for it"""
     groups: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     "lists that depend on another slot's value"
 
@@ -220,7 +226,7 @@ def _slot_mistakes(script: Script, path: str, slot: Slot) -> Iterator[tuple[str,
     if slot.no_task and slot.no_task not in script.tasks:
         yield path, f'no_task: there is no task "{slot.no_task}"'
     others = tuple(name for name in (slot.within, slot.follows) if name)
-    named = (*slot.implied, *slot.no_fill, *others)
+    named = (*slot.no_fill, *slot.also, *others)
     yield from _unknown(path, "slot", named, script.slots)
 
 

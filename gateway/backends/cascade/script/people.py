@@ -56,10 +56,10 @@ def bare(heard: Words, most: int) -> str:
         if norm not in NO_NAMES and norm not in FILLERS and norm.isalpha()
     ]
     # Recognisers write names large; a sentence that holds one is no bare name but may hold it.
-    large = [word for word in kept if word[:1].isupper()]
     if len(kept) <= most + 1:
         return _join(kept[:most])
-    return _join(large[-most:]) if 0 < len(large) <= most else ""
+    large = [word for word in kept[1:] if word[:1].isupper()]
+    return _join(large) if 0 < len(large) <= most and len(kept) <= 4 else ""
 
 
 def _take(heard: Words, at: int, most: int) -> str:

@@ -14,6 +14,9 @@ from gateway.events import Json
 INTENT = "@"
 """Begins the result name of a tool that an intent asked for."""
 
+TIMES = 4
+"""A question is not put more often than this, however much else the caller tells."""
+
 ROUNDS = 50
 """More steps than this without waiting for anyone is a script that goes in a circle."""
 
@@ -27,7 +30,7 @@ class Progress:
     def known(self, state: State) -> Known:
         """Give everything a text may name."""
         results = {k: v for k, v in state.results.items() if not k.startswith(INTENT)}
-        return {**state.slots, **results, "agreed": state.agreed}
+        return {**state.variables, **state.slots, **results}
 
     def call(self, state: State, tool: str, templates: Mapping[str, str], into: str) -> Call:
         """Make a request for a tool; its id counts, so that equal histories give equal ids."""
@@ -88,6 +91,8 @@ class Progress:
     ) -> State:
         if step.fill:
             missing = tuple(self._missing(state, step))
+            if missing and state.asked.get(missing[0], 0) >= TIMES:
+                return self.give_up(state, [self.script.lines.lost])
             if missing:
                 return self._ask(state, step, missing, said)
             if step.then and changed & set(step.fill):
@@ -107,7 +112,7 @@ class Progress:
     def _missing(self, state: State, step: Step) -> Iterator[str]:
         for name in step.fill:
             slot = self.script.slots[name]
-            if name in state.skipped:
+            if name in state.skipped or (slot.optional and state.asked.get(name, 0) >= TIMES):
                 continue
             if slot.kind == "yes_no":
                 # A yes holds for the very question it answered.

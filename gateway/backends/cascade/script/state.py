@@ -42,6 +42,8 @@ class State:
 
     task: str
     slots: Mapping[str, Value] = field(default_factory=dict)
+    variables: Json = field(default_factory=dict)
+    "of the call"
     skipped: frozenset[str] = frozenset()
     results: Mapping[str, Json] = field(default_factory=dict)
     made: Mapping[str, str] = field(default_factory=dict)

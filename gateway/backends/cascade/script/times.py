@@ -22,10 +22,10 @@ UNITS_OF = frozenset(
 
 PARTS = (
     (("first thing",), 0, 9 * 60),
-    (("morning", "mornings", "before noon", "before lunch"), 0, 12 * 60),
+    (("morning", "mornings", "before noon", "before lunch"), 0, 12 * 60 - 1),
     (("lunchtime", "lunch time", "over lunch"), 12 * 60, 14 * 60),
     (("late afternoon", "end of the day", "after work"), 15 * 60, 24 * 60),
-    (("afternoon", "afternoons", "after lunch"), 12 * 60, 24 * 60),
+    (("afternoon", "afternoons", "after lunch"), 13 * 60, 24 * 60),
     (("evening", "tonight"), 17 * 60, 24 * 60),
 )
 """Parts of a day in minutes after midnight."""

@@ -45,30 +45,45 @@ class Listening:
     def understand(self, text: str) -> Found:
         """Take an utterance apart."""
         heard = words(text)
+        aside = any(
+            i.alone and (i.kind or i.task) and _meant(i, heard) for i in self.script.intents
+        )
         for name in self.pending:
-            if self.script.slots[name].whole and heard.content:
+            if self.script.slots[name].whole and heard.content and not aside:
                 return Found(heard, {name: text.strip()}, verdict(text, self.language))
         found: dict[str, Value] = {}
         for name, slot in self.script.slots.items():
-            value = self._listen(slot, name, heard, found)
+            value = self._listen(slot, name, heard, found, aside)
             if value is not None and value != "" and value != {}:
                 found[name] = value
         self._last_names(heard, found)
-        self._texts(heard, found)
-        answer = self._answer(heard)
+        if not aside:
+            self._texts(heard, found)
         intents = tuple(
-            intent for intent in self.script.intents if _meant(intent, heard, bool(found))
+            intent
+            for intent in self.script.intents
+            if _meant(intent, heard) and not (intent.alone and found)
         )
-        return Found(heard, found, answer, intents)
+        return Found(heard, found, self._answer(heard), intents)
 
-    def _listen(self, slot: Slot, name: str, heard: Words, found: dict[str, Value]) -> Value | None:
-        asked = name in self.pending
+    def _asked(self, name: str) -> bool:
+        """Say whether this is an answer to the question heard."""
+        return name in self.pending or any(
+            name in self.script.slots[other].also for other in self.pending
+        )
+
+    def _listen(
+        self, slot: Slot, name: str, heard: Words, found: dict[str, Value], aside: bool
+    ) -> Value | None:
+        asked = self._asked(name)
+        if slot.keep and not asked and name in self.known:
+            return None
         match slot.kind:
             case "choice":
                 return self._choice(slot, name, heard, found)
             case "name":
                 led = people.led(heard, slot.lead, slot.most)
-                return led or (people.bare(heard, slot.most) if asked else None)
+                return led or (people.bare(heard, slot.most) if asked and not aside else None)
             case "spelling":
                 return self._spelling(name, heard)
             case "year":
@@ -88,16 +103,17 @@ class Listening:
     def _choice(
         self, slot: Slot, name: str, heard: Words, found: dict[str, Value]
     ) -> Mapping[str, str] | None:
-        asked = name in self.pending
+        asked = self._asked(name)
         if slot.within:
             value = self._within(slot, heard, found, asked)
         else:
             listed = self.script.lists[slot.values]
             value = listed.exact(heard.norm)
-            if value is None and asked:
+            if value is None and asked and slot.fuzzy:
                 value = listed.joined(heard.norm) or listed.nearest(heard.norm)
         if value is not None:
-            return {"value": value, "known": value}
+            unsaid = value.startswith("(")
+            return {"value": value.strip("()"), "known": "" if unsaid else value}
         if slot.free and asked and self.again and len(heard.content) >= 2:
             return {"value": heard.text.strip(), "known": ""}
         return None
@@ -116,7 +132,7 @@ class Listening:
         if not asked or owner:
             return None
         for key, group in groups.items():
-            value = group.exact(heard.norm) or group.joined(heard.norm)
+            value = group.distinct(heard.norm)
             if value is not None:
                 found[slot.within] = {"value": key, "known": key}
                 return value
@@ -148,7 +164,10 @@ class Listening:
     def _texts(self, heard: Words, found: dict[str, Value]) -> None:
         for name in self.pending:
             slot = self.script.slots[name]
-            if slot.kind == "text" and not found and heard.content and not heard.unfinished:
+            broken_off = heard.unfinished and len(heard.content) < 4
+            if slot.kind != "text" or found or broken_off:
+                continue
+            if heard.content or verdict(heard.text, self.language) != "unclear":
                 found[name] = heard.text.strip()
 
     def _answer(self, heard: Words) -> Verdict:
@@ -156,15 +175,15 @@ class Listening:
             slot = self.script.slots[name]
             if find_any(heard.norm, slot.means_no):
                 return "no"
-            if find_any(heard.norm, slot.means_yes):
-                return "yes"
+            if slot.means_yes:
+                yes = find_any(heard.norm, slot.means_yes) is not None
+                judged = verdict(heard.text, self.language)
+                return "yes" if yes and judged != "no" else "no" if judged == "no" else "unclear"
         return verdict(heard.text, self.language)
 
 
-def _meant(intent: Intent, heard: Words, useful: bool) -> bool:
+def _meant(intent: Intent, heard: Words) -> bool:
     if intent.most_words and len(heard.norm) > intent.most_words:
-        return False
-    if intent.alone and useful:
         return False
     return (
         find_any(heard.norm, intent.phrases) is not None

@@ -83,8 +83,17 @@ def find(heard: Sequence[str], wanted: Sequence[str]) -> tuple[int, int] | None:
 
 
 def find_any(heard: Sequence[str], phrases: Iterable[str]) -> tuple[int, int] | None:
-    """Find the first of some phrases that is there."""
-    return next((hit for each in phrases if (hit := find(heard, phrase(each)))), None)
+    """Find the first of some phrases that is there; `=what` is there when it is all there is."""
+    for each in phrases:
+        hit = find(heard, phrase(each))
+        if hit is not None and not (each.startswith("=") and _more(heard, hit)):
+            return hit
+    return None
+
+
+def _more(heard: Sequence[str], hit: tuple[int, int]) -> bool:
+    around = (*heard[: hit[0]], *heard[hit[1] :])
+    return any(word not in FILLERS for word in around)
 
 
 def _match(heard: Sequence[str], at: int, wanted: Sequence[str]) -> int | None:
