@@ -1,4 +1,4 @@
-"""Both sides of a recording: what the caller said, and what they heard at the time they heard it."""
+"""Both sides of a recording: the caller, and what they heard at the time they heard it."""
 
 from __future__ import annotations
 

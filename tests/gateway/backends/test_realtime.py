@@ -121,7 +121,7 @@ def test_two_turns_pass_g711_through_bit_exactly():
         assert bench.of(UsageReported)
 
     server = play(story, [Answer("Good day to you", 1000)])
-    # 0.3 s (15 frames) from before the first voiced sample, then to the commit; then the second turn
+    # 0.3 s (15 frames) from before the first voiced sample to the commit; then the second turn
     expected = b"".join(frame(n).payload for n in range(65, 120)) + frame(125).payload
     assert bytes(server.seen.sound) == expected
     update = server.seen.of("session.update")[0]["session"]
