@@ -1,0 +1,147 @@
+"""Placing calls: one, or many at a rate; and what comes of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import soundfile
+
+from gateway.caller import twilio
+from gateway.caller.measure import measure
+from gateway.caller.network import NetworkSettings
+from gateway.caller.phone import CallerEvent, Phone
+from gateway.caller.plan import CallPlan
+from gateway.caller.report import CallReport
+from media.codec import wire_form
+
+Watch = Callable[[str, CallerEvent], None]
+"""Told of each event as it happens, with the call's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Whom to call, over which line."""
+
+    line: str
+    address: str
+    rate: int = 8000
+    "samples per second of the line"
+
+
+def parse_target(text: str) -> Target:
+    """Read `twilio:ws://host:port/twilio/stream`; raises ValueError saying what is allowed."""
+    line, _, address = text.partition(":")
+    if line != "twilio":
+        raise ValueError(f"{text!r} names no line that can be called; allowed: twilio:ws://...")
+    parts = urlsplit(address)
+    if parts.scheme not in ("ws", "wss") or not parts.hostname:
+        raise ValueError(f"{text!r}: after twilio: comes a ws:// or wss:// address")
+    return Target(line, address)
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """How a call is placed, beside what is said in it."""
+
+    agent: str = ""
+    webhook: bool = True
+    token: str = ""
+    auth_token: str = field(default="", repr=False)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    record: Path | None = None
+    "stereo: left what was said, right what was heard"
+
+
+async def place_call(
+    plan: CallPlan, target: Target, options: CallOptions | None = None, watch: Watch | None = None
+) -> CallReport:
+    """Place one call and measure it."""
+    chosen = options or CallOptions()
+    call_id = twilio.new_call_sid()
+    form = wire_form(*twilio.FORM)
+    seen = None if watch is None else lambda event: watch(call_id, event)
+    phone = Phone(plan, form, chosen.network, seen)
+    caller = twilio.TwilioCaller(
+        target.address,
+        webhook=chosen.webhook,
+        token=chosen.token,
+        agent=chosen.agent,
+        auth_token=chosen.auth_token,
+    )
+    await twilio.call(caller, call_id, phone)
+    # Other calls of this process must not wait for the arithmetic.
+    return await asyncio.to_thread(_finish, call_id, phone, chosen.record)
+
+
+async def place_calls(
+    plan: CallPlan,
+    target: Target,
+    options: CallOptions,
+    calls: int,
+    rate: float,
+    done: Callable[[CallReport], None],
+    watch: Watch | None = None,
+) -> None:
+    """Place many calls, `rate` a second, each with its own chances; `done` takes each report."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+
+    async def one(number: int) -> None:
+        own = replace(
+            options,
+            network=replace(options.network, seed=options.network.seed + number),
+            record=None if options.record is None else _numbered(options.record, number, calls),
+        )
+        done(await place_call(plan, target, own, watch))
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(calls):
+            await asyncio.sleep(start + number / rate - loop.time())
+            group.create_task(one(number))
+
+
+def _numbered(path: Path, number: int, calls: int) -> Path:
+    return path if calls == 1 else path.with_stem(f"{path.stem}-{number + 1}")
+
+
+def _finish(call_id: str, phone: Phone, record: Path | None) -> CallReport:
+    """Measure a call that is over, and write its recording."""
+    by, reason = phone.outcome or ("failure", "never ended")
+    figures = measure(phone.tape)
+    if record is not None:
+        _write(record, phone)
+    late = phone.lateness
+    return CallReport(
+        call_id=call_id,
+        answered=phone.answered or (by != "failure" and bool(late)),
+        ended_by=by,
+        reason=reason,
+        greeting=figures.greeting,
+        turns=figures.turns,
+        cut_ins=figures.cut_ins,
+        audio_after_clear_seconds=figures.audio_after_clear_seconds,
+        missing_or_late_frames=figures.missing_or_late_frames,
+        late_p99=figures.late_p99,
+        seconds=phone.tape.end / phone.tape.form.rate,
+        problems=tuple(phone.problems),
+        caller_late_p99=float(np.percentile(late, 99)) if late else 0.0,
+    )
+
+
+def _write(path: Path, phone: Phone) -> None:
+    """Write what was said (left) and what was heard (right), on one clock."""
+    tape = phone.tape
+    heard = np.frombuffer(tape.heard_pcm(), dtype="<i2")
+    last = phone.sent[-1].start + len(phone.sent[-1].payload) if phone.sent else 0
+    both = np.zeros((max(len(heard), last), 2), dtype=np.int16)
+    both[: len(heard), 1] = heard
+    for piece in phone.sent:
+        samples = np.frombuffer(tape.form.decode(piece.payload), dtype="<i2")
+        both[piece.start : piece.start + len(samples), 0] = samples
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, both, tape.form.rate, subtype="PCM_16")

@@ -1,0 +1,51 @@
+"""Recordings that a caller plays, made ready for a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from media.level import voiced_span
+from media.resample import convert
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One piece of a caller's speech."""
+
+    name: str
+    pcm: bytes
+    "signed 16-bit little-endian mono at the line's rate"
+    rate: int
+    speech_start: int
+    "first voiced sample"
+    speech_end: int
+    "sample after the last voiced one"
+
+    @property
+    def seconds(self) -> float:
+        """Length in seconds."""
+        return len(self.pcm) / 2 / self.rate
+
+
+def recording(name: str, pcm: bytes, rate: int) -> Recording:
+    """Find where somebody speaks; where nobody does, all of it counts."""
+    span = voiced_span(pcm, rate) or (0, len(pcm) // 2)
+    return Recording(name, pcm, rate, *span)
+
+
+def load(path: Path, rate: int) -> Recording:
+    """Read a mono WAV or FLAC of any rate; raises OSError, or ValueError for what is neither."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        samples, source = soundfile.read(path, dtype="int16", always_2d=True)
+    except soundfile.LibsndfileError as error:
+        raise ValueError(f"{path}: {error.error_string}") from None
+    if samples.shape[1] != 1:
+        raise ValueError(f"{path}: has {samples.shape[1]} channels, a caller needs one")
+    pcm = np.ascontiguousarray(samples[:, 0]).astype("<i2").tobytes()
+    return recording(path.name, convert(pcm, source, rate), rate)
