@@ -128,25 +128,25 @@ class Progress:
     def _ask(self, state: State, step: Step, missing: tuple[str, ...], said: list[str]) -> State:
         name = missing[0]
         slot = self.script.slots[name]
-        count = name
-        if slot.kind == "yes_no":  # a new proposal is a new question
-            count = f"{name}: {self._wordings(state, name)[0]}"
-        times = state.asked.get(count, 0)
-        if step.ask and len(missing) > 1 and times == 0:
-            question, pending = render(step.ask, self.known(state)), missing
+        together = "+".join(step.fill)
+        if step.ask and len(missing) > 1 and together not in state.asked:
+            count, question, pending = together, render(step.ask, self.known(state)), missing
         else:
             wordings = self._wordings(state, name)
-            question = wordings[min(max(times, state.misses), len(wordings) - 1)]
+            # A new proposal is a new question.
+            count = f"{name}: {wordings[0]}" if slot.kind == "yes_no" else name
+            at = max(state.asked.get(count, 0), state.misses)
+            question = wordings[min(at, len(wordings) - 1)]
             pending = missing if step.ask else (name,)
-        expects = slot.expects or EXPECTS.get(slot.kind, "open")
-        asked = {**state.asked, **{each: state.asked.get(each, 0) + 1 for each in pending}}
-        asked[count] = times + 1
+        asked = dict(state.asked)
+        for each in {count, name} if count != together else {count}:
+            asked[each] = asked.get(each, 0) + 1
         plan = replace(
             state.plan,
             text=" ".join([*said, question]),
             question=question,
             pending=pending,
-            expects=expects,
+            expects=slot.expects or EXPECTS.get(slot.kind, "open"),
             profile=slot.profile,
         )
         return replace(state, plan=plan, asked=asked)

@@ -1,0 +1,170 @@
+"""What may stand in an agent's file, and what must hold between its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from gateway.call.settings import FixedLines
+from gateway.consent import knows
+from gateway.hours import OpeningHours
+from gateway.tools.builtins import BUILTINS
+from gateway.tools.endpoints import HttpEndpoint, McpServer
+
+Seconds = Annotated[float, Meta(ge=0)]
+Expected = Literal["yes_no", "name", "digits", "spelling", "open"]
+
+CALL_FIELDS = ("caller", "callee", "line", "direction")
+"""What of the call itself may be a variable; every other source is a header or a parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendChoice:
+    """Who answers: a speech-to-speech model, or a cascade of three parts."""
+
+    kind: Literal["cascade", "realtime", "live", "nova", "gemini"] = "cascade"
+    model: Mapping[str, Any] = field(default_factory=lambda: {"kind": "scripted"})
+    "a table with `kind` and that kind's own settings; so are the other two"
+    recogniser: Mapping[str, Any] = field(default_factory=lambda: {"kind": "moonshine"})
+    voice: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hibari"})
+    options: Mapping[str, Any] = field(default_factory=dict)
+    "settings of a backend that is one piece"
+
+    def __post_init__(self) -> None:
+        for name in ("model", "recogniser", "voice"):
+            if not isinstance(getattr(self, name).get("kind"), str):
+                raise ValueError(f"{name} must be a table with a kind")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHabits:
+    """How patiently callers are listened to."""
+
+    profile: Literal["quick", "default", "patient", "digits"] = "default"
+    expecting: Mapping[Expected, Literal["quick", "default", "patient", "digits"]] = field(
+        default_factory=lambda: {"spelling": "digits", "digits": "digits", "yes_no": "quick"}
+    )
+    "the profile while something of this kind is asked for, where the model names none"
+
+
+@dataclass(frozen=True, slots=True)
+class CallHabits:
+    """Times and limits of a call; see the fields of the same names in the call's settings."""
+
+    idle_seconds: Seconds = 8.0
+    filler_after: Seconds = 1.0
+    filler_for_model: bool = False
+    reply_seconds: Seconds = 10.0
+    call_seconds: Seconds = 3600.0
+    drafts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEntry:
+    """One thing the agent can do: exactly one of python, http, mcp and builtin."""
+
+    name: str = ""
+    "what the model calls it; of an MCP server: the one tool that is meant, else all of them"
+    python: str = ""
+    "`package.module:function`, or `file.py:function` beside the agent's file"
+    http: HttpEndpoint | None = None
+    mcp: str = ""
+    "the name of a server under `servers`"
+    builtin: str = ""
+    description: str | None = None
+    effect: Literal["read", "write"] | None = None
+    timeout: Annotated[float, Meta(gt=0, le=600)] | None = None
+    "seconds"
+    filler: str | None = None
+    confirm: bool | None = None
+    "needs the caller's explicit yes"
+    retries: Annotated[int, Meta(ge=0, le=5)] = 0
+    "how often a read over the network is tried again"
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.python, self.http, self.mcp, self.builtin))) != 1:
+            raise ValueError("a tool has exactly one of python, http, mcp and builtin")
+        if self.http is not None and not self.name:
+            raise ValueError("name is missing")
+        if self.confirm and self.effect == "read":
+            raise ValueError("confirm is for writes; a read needs nobody's yes")
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTarget:
+    """Where callers can be put through to."""
+
+    to: str
+    "a number or a SIP address"
+    description: str = ""
+    "for the model: who that is"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFile:
+    """The whole file."""
+
+    instructions: str = ""
+    "what a large model is told; the same text in every call, so that its prefix is cached"
+    language: str = "en"
+    hints: tuple[str, ...] = ()
+    "words that callers are likely to say, for the recogniser"
+    lines: FixedLines = field(default_factory=FixedLines)
+    backend: BackendChoice = field(default_factory=BackendChoice)
+    backends: Mapping[str, BackendChoice] = field(default_factory=dict)
+    "others, for `fallbacks`"
+    fallbacks: tuple[str, ...] = ()
+    "names under `backends`, in the order they are tried when the present one is lost"
+    turns: TurnHabits = field(default_factory=TurnHabits)
+    call: CallHabits = field(default_factory=CallHabits)
+    tools: tuple[ToolEntry, ...] = ()
+    servers: Mapping[str, McpServer] = field(default_factory=dict)
+    transfers: Mapping[str, TransferTarget] = field(default_factory=dict)
+    hours: OpeningHours = field(default_factory=OpeningHours)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    "names, with the header, parameter or call field (`caller`, `callee`, ...) each comes from"
+    store: str = ""
+    "the SQLite file of its tools; empty: named after the agent"
+
+
+def mistakes(agent: AgentFile) -> Iterator[tuple[str, str]]:
+    """Find what is wrong between the parts of a file: paths, and what is to be said."""
+    for name in agent.fallbacks:
+        if name not in agent.backends:
+            yield "fallbacks", f'there is no "{name}" under backends{_list(agent.backends)}'
+    for name in agent.variables:
+        if f"{{{name}}}" in agent.instructions:
+            yield (
+                "instructions",
+                f"{{{name}}} differs from call to call and must stay out of the instructions; "
+                "the model is given all variables in a note after them",
+            )
+    seen: set[str] = set()
+    for at, tool in enumerate(agent.tools):
+        yield from _tool_mistakes(agent, tool, f"tools[{at}]")
+        name = tool.name or tool.builtin
+        if name and name in seen:
+            yield f"tools[{at}]", f'there is another tool named "{name}"'
+        seen.add(name)
+
+
+def _tool_mistakes(agent: AgentFile, tool: ToolEntry, path: str) -> Iterator[tuple[str, str]]:
+    if tool.builtin and tool.builtin not in BUILTINS:
+        yield f"{path}.builtin", f'there is no built-in "{tool.builtin}"{_list(BUILTINS)}'
+    if tool.builtin == "transfer" and not agent.transfers:
+        yield path, "transfer needs at least one target under transfers"
+    if tool.mcp and tool.mcp not in agent.servers:
+        yield f"{path}.mcp", f'there is no "{tool.mcp}" under servers{_list(agent.servers)}'
+    if tool.confirm and not knows(agent.language):
+        yield (
+            f"{path}.confirm",
+            f'what counts as a yes in "{agent.language}" is not known, so that nothing could be '
+            "confirmed",
+        )
+
+
+def _list(names: Mapping[str, object]) -> str:
+    return f"; there are: {', '.join(sorted(names))}" if names else ""

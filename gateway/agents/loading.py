@@ -1,0 +1,253 @@
+"""Reads one agent: its file, the script it refers to, and its tools."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
+from gateway.agents.places import placed
+from gateway.backends.cascade.script.format import Script
+from gateway.backends.cascade.script.format import load as load_script
+from gateway.call.settings import ConversationSettings
+from gateway.events import CallInfo, Entry
+from gateway.ports import ToolSpec
+from gateway.toml_file import Mistake, TomlError, TomlFile, decode, read
+from gateway.tools.builtins import BUILTINS, CALL_TOOLS
+from gateway.tools.context import ToolContext
+from gateway.tools.functions import FunctionTool, function_tool
+from gateway.tools.http import HttpTool
+from gateway.tools.messages import message_tools
+from gateway.tools.toolbox import Tool
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedSettings:
+    """The settings of `model = { kind = "scripted" }`."""
+
+    kind: str
+    script: str
+    "the file, beside the agent's"
+    first_token: float = 0.0
+    "seconds to the first token, to stand in for a large model"
+    tokens_per_second: float = 0.0
+    "0: all at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent, as it stood in its files when a call began."""
+
+    name: str
+    file: AgentFile
+    source: TomlFile
+    path: Path
+    scripts: Mapping[str, Script] = field(default_factory=dict)
+    "by the name their settings refer to them with"
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    "what the toolbox runs without asking anyone first; MCP servers add theirs"
+    call_tools: tuple[ToolSpec, ...] = ()
+    "what the conversation performs itself"
+    read: tuple[Path, ...] = ()
+    "every file it was made of"
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """Every tool the model is told of, in the order of the file."""
+        return (*(tool.spec for tool in self.tools.values()), *self.call_tools)
+
+    def settings(self, kind: type[T], table: Mapping[str, Any], path: str) -> T:
+        """Read a part's own settings strictly; raise AgentError with the place of a mistake."""
+        try:
+            return decode(kind, self.source, table, path)
+        except TomlError as error:
+            raise placed(self.path, error) from None
+
+    def conversation(self, specs: tuple[ToolSpec, ...] | None = None) -> ConversationSettings:
+        """Give what the course of a call is decided by; `specs` where MCP servers added some."""
+        habits = self.file.call
+        return ConversationSettings(
+            agent=self.name,
+            instructions=self.file.instructions,
+            lines=self.file.lines,
+            tools=self.specs if specs is None else specs,
+            idle_seconds=habits.idle_seconds,
+            filler_after=habits.filler_after,
+            filler_for_model=habits.filler_for_model,
+            reply_seconds=habits.reply_seconds,
+            call_seconds=habits.call_seconds,
+            drafts=habits.drafts,
+            fallbacks=self.file.fallbacks,
+            language=self.file.language,
+        )
+
+    def variables(self, call: CallInfo) -> dict[str, str]:
+        """Give the variables of a call by the names the file gives them; unknown ones are left
+        out."""
+        found = {}
+        for name, source in self.file.variables.items():
+            own = source in CALL_FIELDS
+            value = getattr(call, source) if own else call.variables.get(source, "")
+            if value not in ("", None):
+                found[name] = str(value)
+        return found
+
+    def note(self, call: CallInfo) -> Entry | None:
+        """Give the note that tells the model of the variables, first in the history, so that the
+        instructions before it are the same in every call."""
+        found = self.variables(call)
+        if not found:
+            return None
+        text = "About this call: " + "; ".join(f"{k} is {v}" for k, v in found.items()) + "."
+        return Entry("note", text)
+
+    def context(self, call: CallInfo, began: datetime) -> ToolContext:
+        """Give what the tools of a call are told; `began` has a time zone."""
+        hours = self.file.hours
+        local = began.astimezone(ZoneInfo(hours.timezone))
+        return ToolContext(call, local, hours, self.variables(call))
+
+
+def load(path: Path) -> Agent:
+    """Read an agent; raise AgentError with everything that is wrong."""
+    try:
+        source = read(path)
+        file = decode(AgentFile, source)
+        _refuse(source, mistakes(file))
+    except TomlError as error:
+        raise placed(path, error) from None
+    scripts, files = _scripts(path, file, source)
+    tools, modules = _tools(path, file, source)
+    return Agent(
+        path.stem,
+        file,
+        source,
+        path,
+        scripts,
+        tools,
+        tuple(_call_tools(file)),
+        (path, *files, *modules),
+    )
+
+
+def _refuse(source: TomlFile, found: Iterator[tuple[str, str]]) -> None:
+    wrong = [Mistake(path, source.line(path), said) for path, said in found]
+    if wrong:
+        raise TomlError(source.name, wrong)
+
+
+def _scripts(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Script], list[Path]]:
+    """Read the scripts that the backends' models follow."""
+    scripts: dict[str, Script] = {}
+    files: list[Path] = []
+    choices = {"backend": file.backend}
+    choices |= {f"backends.{name}": each for name, each in file.backends.items()}
+    for where, choice in choices.items():
+        if choice.kind != "cascade" or choice.model["kind"] != "scripted":
+            continue
+        if "script" not in choice.model and where not in source.lines:
+            continue  # nothing was said of a model at all: whoever runs calls decides
+        script = path.parent
+        try:
+            settings = decode(ScriptedSettings, source, choice.model, f"{where}.model")
+            script = path.parent / settings.script
+            scripts[settings.script] = load_script(read(script))
+        except TomlError as error:
+            raise placed(script if script.is_file() else path, error) from None
+        files.append(script)
+    return scripts, files
+
+
+def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Tool], list[Path]]:
+    """Make the tools that need no connection."""
+    tools: dict[str, Tool] = {}
+    modules: list[Path] = []
+    for at, entry in enumerate(file.tools):
+        try:
+            if entry.python:
+                tool = _python(path.parent, entry)
+                own = path.parent / entry.python.partition(":")[0]
+                modules += [own] if own.suffix == ".py" else []
+                tools[tool.spec.name] = tool
+            elif entry.builtin and entry.builtin not in CALL_TOOLS:
+                stored = message_tools()[entry.builtin]
+                tools[entry.builtin] = replace(stored, spec=_with(stored.spec, entry))
+            elif entry.http is not None:
+                spec = ToolSpec(entry.name, "", entry.http.parameters)
+                tools[entry.name] = HttpTool(_with(spec, entry), entry.http, entry.retries)
+        except ValueError as error:
+            where = f"tools[{at}]"
+            wrong = (Mistake(where, source.line(where), str(error)),)
+            raise placed(path, TomlError(source.name, wrong)) from None
+    return tools, modules
+
+
+def _call_tools(file: AgentFile) -> Iterator[ToolSpec]:
+    for entry in file.tools:
+        if entry.builtin not in CALL_TOOLS:
+            continue
+        spec = _with(BUILTINS[entry.builtin], entry)
+        if entry.builtin == "transfer":
+            spec = _with_targets(spec, file)
+        yield spec
+
+
+def _with_targets(spec: ToolSpec, file: AgentFile) -> ToolSpec:
+    """Let the model choose among the names of the targets alone."""
+    said = "; ".join(f"{n}: {t.description}" for n, t in file.transfers.items() if t.description)
+    properties = dict(spec.parameters["properties"])
+    properties["target"] = {"type": "string", "enum": sorted(file.transfers), "description": said}
+    return replace(spec, parameters={**spec.parameters, "properties": properties})
+
+
+def _with(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:
+    """Change a specification by what the agent's file says otherwise."""
+    return replace(
+        spec,
+        description=spec.description if entry.description is None else entry.description,
+        effect=spec.effect if entry.effect is None else entry.effect,
+        timeout=spec.timeout if entry.timeout is None else entry.timeout,
+        filler=spec.filler if entry.filler is None else entry.filler,
+        confirm=spec.confirm if entry.confirm is None else entry.confirm,
+    )
+
+
+def _python(folder: Path, entry: ToolEntry) -> FunctionTool:
+    """Find a function; raise ValueError in words for the operator."""
+    where, colon, name = entry.python.partition(":")
+    if not colon:
+        raise ValueError(f'python must be like "module:function", found "{entry.python}"')
+    module = _file_module(folder / where) if where.endswith(".py") else _module(where)
+    function: Callable[..., Any] | None = getattr(module, name, None)
+    if function is None or not callable(function):
+        raise ValueError(f'there is no function "{name}" in {where}')
+    made = function_tool(function, entry.name)
+    return replace(made, spec=_with(made.spec, entry))
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ValueError(f"{name} cannot be imported: {error}") from None
+
+
+def _file_module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"agent_tools_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # fence: an operator's own code may raise anything
+        raise ValueError(f"{path.name} cannot be loaded: {error!r}") from None
+    return module
