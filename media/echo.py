@@ -1,0 +1,260 @@
+"""How much of what comes in is our own sound coming back.
+
+An echo of a telephone line is the sent sound, later and softer, through a short filter.
+Its delay is found by correlation, the filter by least squares over past windows; a window's echo
+score is the share of its energy that the filter, without having seen that window, predicts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Signal = npt.NDArray[np.float32]
+
+RATE = 8000
+"""Samples per second worked at: an echo that matters is within the telephone band."""
+
+LONGEST_DELAY = 3200
+"""Samples, 400 ms: 250 ms of path, and as much again as the far side's buffer may be misjudged."""
+
+TAPS = 96
+"""12 ms: a hybrid's echo lasts a few (ITU-T G.168), a small speaker's near field a bit longer."""
+
+EARLY = 16
+"""Taps before the strongest one: 2 ms for what comes ahead of it."""
+
+HISTORY = 1024
+"""Samples, 128 ms, in which an unknown echo is looked for: several syllables' pitch periods, so
+that two voices are not alike by chance."""
+
+WINDOW = 256
+"""Samples, 32 ms: the usual window of voice activity models."""
+
+FAINT = 32768.0**2 * 10 ** (-58 / 10)
+"""Power below which there is nothing worth an explanation: no voice detector opens there."""
+
+LIKENESS = 0.35
+"""Correlation below which no filter is tried; that of an echo through a small room is higher."""
+
+FOLLOWS = 0.5
+"""A window of which the filter explains more than this is echo mostly, and teaches it more."""
+
+SEEMS = 0.6
+"""Share of the history that a new filter must explain to be believed once it is confirmed."""
+
+CONFIRMED = 8
+"""Samples by which two searches may differ and still mean the same echo: 1 ms."""
+
+FORGET = 0.95
+"""Per window: the filter follows the path over about half a second of echo."""
+
+SETTLED = 0.97
+"""A filter that explains this much is as good as G.711 allows, and is refreshed less often."""
+
+REGULARISATION = 3e-3
+"""Relative to the power of the sound: G.711's own noise, 25 dB below it at worst."""
+
+_FFT = 2304
+"""At half the rate: half of history and longest delay, rounded up to a length that is quick."""
+
+
+class _Track:
+    """A stretch of signal by position; what was never put is silence."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._samples: Signal = np.zeros(4 * keep, dtype=np.float32)
+        self._base = 0
+
+    def put(self, start: int, samples: Signal) -> None:
+        """Put sound at a position, dropping what is older than `keep` samples."""
+        end = start + len(samples)
+        if end - self._base > len(self._samples):
+            self._move(end - 2 * self._keep)
+        at = start - self._base
+        if at < 0:
+            samples, at = samples[-at:], 0
+        self._samples[at : at + len(samples)] = samples
+
+    def cut(self, start: int) -> None:
+        """Silence everything from a position on."""
+        self._samples[max(0, start - self._base) :] = 0
+
+    def _move(self, base: int) -> None:
+        kept = self._samples[max(0, base - self._base) :].copy()
+        self._samples[:] = 0
+        self._samples[: len(kept)] = kept[: len(self._samples)]
+        self._base = base
+
+    def get(self, start: int, end: int) -> Signal:
+        """View [start, end), which must lie within what is kept."""
+        at = start - self._base
+        if at >= 0 and end - self._base <= len(self._samples):
+            return self._samples[at : end - self._base]
+        out = np.zeros(end - start, dtype=np.float32)
+        low, high = max(at, 0), min(end - self._base, len(self._samples))
+        if high > low:
+            out[low - at : high - at] = self._samples[low:high]
+        return out
+
+
+_LAGS = np.abs(np.arange(TAPS)[:, None] - np.arange(TAPS)[None, :])
+
+
+class _Filter:
+    """The echo's path: a delay, and the taps from there on, learnt from windows of echo."""
+
+    def __init__(self, delay: int) -> None:
+        self.delay = delay
+        self._auto: Signal = np.zeros(TAPS, dtype=np.float32)
+        self._cross: Signal = np.zeros(TAPS, dtype=np.float32)
+        self._taps: Signal = np.zeros(TAPS, dtype=np.float32)
+        self._unsolved = 0
+
+    def learn(self, sent: Signal, came: Signal) -> None:
+        """Take a window: `sent` is what the taps lie over, TAPS - 1 samples more than `came`."""
+        newest = sent[TAPS - 1 :]
+        self._auto = FORGET * self._auto + np.correlate(sent, newest, "valid")[::-1]
+        self._cross = FORGET * self._cross + np.correlate(sent, came, "valid")[::-1]
+        self._unsolved += 1
+
+    def solve(self, windows: int = 1) -> None:
+        """Find the taps anew if that many windows were learnt since."""
+        if self._unsolved < windows:
+            return
+        self._unsolved = 0
+        matrix = self._auto[_LAGS]
+        matrix[np.diag_indices(TAPS)] += REGULARISATION * self._auto[0] + 1.0
+        self._taps = np.linalg.solve(matrix, self._cross).astype(np.float32)
+
+    def explains(self, sent: Signal, came: Signal) -> float:
+        """Give the share of a window's energy that is predicted; below 0 it predicts wrongly."""
+        rest = came - np.convolve(sent, self._taps, "valid")
+        return 1 - float(np.dot(rest, rest)) / max(float(np.dot(came, came)), 1.0)
+
+
+class EchoReference:
+    """Judges a caller's sound against what was sent to that caller; one for each call.
+
+    It only measures: what counts as an interruption is decided elsewhere.
+    """
+
+    def __init__(self, rate: int) -> None:
+        """Begin with nothing sent; `rate` is the line's, a multiple of 8000 or near one."""
+        self._factor = max(1, rate // RATE)
+        self._sent = _Track(LONGEST_DELAY + TAPS + HISTORY)
+        self._came = _Track(HISTORY)
+        self._loud_until = -LONGEST_DELAY
+        self._filter: _Filter | None = None
+        self._suspect: int | None = None
+        self._misses = 0
+        """windows in a row that the filter, if there is one, did not explain"""
+
+    @property
+    def delay(self) -> float | None:
+        """Seconds by which the echo follows its sound; None while none is known."""
+        if self._filter is None:
+            return None
+        return (self._filter.delay + EARLY) / RATE
+
+    def sent(self, start: int, pcm: bytes) -> None:
+        """Note what the caller is sent, in any order and also ahead of time.
+
+        `start` is the position in the caller's own stream at which it begins to sound, as well as
+        that is known; an unknown delay of up to 400 ms beyond is found.
+        """
+        signal = self._signal(pcm)
+        start //= self._factor
+        self._sent.put(start, signal)
+        if len(signal) and float(np.dot(signal, signal)) > FAINT * len(signal):
+            self._loud_until = max(self._loud_until, start + len(signal))
+
+    def cut(self, start: int) -> None:
+        """Take back what was sent from `start` on: the far side was cleared and never played it."""
+        start //= self._factor
+        self._sent.cut(start)
+        self._loud_until = min(self._loud_until, start)
+
+    def score(self, start: int, pcm: bytes) -> float:
+        """Say how much of the caller's next window is our own sound, 0 to 1."""
+        start //= self._factor
+        if start > self._loud_until + LONGEST_DELAY + TAPS:
+            return 0.0
+        signal = self._signal(pcm)
+        self._came.put(start, signal)
+        end = start + len(signal)
+        if not len(signal) or float(np.dot(signal, signal)) < FAINT * len(signal):
+            return 0.0
+        known = self._follow(signal, end)
+        if known > FOLLOWS:
+            return min(known, 1.0)
+        self._misses += 1
+        # In every second window there is enough that is new to look again.
+        if self._misses % 2 == 0:
+            return max(known, 0.0)
+        return max(known, self._search(end), 0.0)
+
+    def _follow(self, came: Signal, end: int) -> float:
+        """Judge a window by the path that is known, and let it teach the filter if it is echo."""
+        path = self._filter
+        if path is None:
+            return 0.0
+        sent = self._sent.get(end - len(came) - path.delay - TAPS + 1, end - path.delay)
+        share = path.explains(sent, came)
+        if share > FOLLOWS:
+            self._misses = 0
+            path.learn(sent, came)
+            path.solve(8 if share > SETTLED else 3)
+        return share
+
+    def _search(self, end: int) -> float:
+        """Look for an echo in the latest sound; two finds of the same one make it known."""
+        came = self._came.get(end - HISTORY, end)
+        delay = self._likely_delay(came, end)
+        if delay is None:
+            self._suspect = None
+            return 0.0
+        path = _Filter(delay)
+        sent = self._sent.get(end - HISTORY - delay - TAPS + 1, end - delay)
+        path.learn(sent, came)
+        path.solve()
+        share = path.explains(sent, came)
+        newest = path.explains(sent[-WINDOW - TAPS + 1 :], came[-WINDOW:])
+        if share > SEEMS and newest > FOLLOWS:
+            if self._suspect is not None and abs(self._suspect - delay) <= CONFIRMED:
+                self._filter = path
+            self._suspect = delay
+        else:
+            self._suspect = None
+        # A filter fits what it was made from, and voices are alike: half explained is by chance.
+        return max(0.0, 2 * min(share, newest) - 1)
+
+    def _likely_delay(self, came: Signal, end: int) -> int | None:
+        """Give the delay at which the sent sound is most like `came`, if it is like it at all."""
+        sent = self._sent.get(end - HISTORY - LONGEST_DELAY, end)
+        # Half the rate is enough to find it.
+        near = came[0::2] + came[1::2]
+        far = sent[0::2] + sent[1::2]
+        spectrum = np.conj(np.fft.rfft(near, _FFT)) * np.fft.rfft(far, _FFT)
+        places = LONGEST_DELAY // 2 + 1
+        product = np.fft.irfft(spectrum, _FFT)[:places]
+        sums = np.concatenate(([0.0], np.cumsum(far * far, dtype=np.float64)))
+        energy = sums[len(near) :][:places] - sums[:places]
+        floor = FAINT * len(near)
+        likeness = np.abs(product) / np.sqrt(
+            np.maximum(energy, floor) * max(float(np.dot(near, near)), 1.0)
+        )
+        best = int(likeness.argmax())
+        if likeness[best] < LIKENESS:
+            return None
+        return max(0, LONGEST_DELAY - 2 * best - EARLY)
+
+    def _signal(self, pcm: bytes) -> Signal:
+        samples = np.frombuffer(pcm, dtype="<i2")
+        if self._factor == 1:
+            return samples.astype(np.float32)
+        whole = len(samples) // self._factor * self._factor
+        groups = samples[:whole].reshape(-1, self._factor)
+        means: Signal = groups.mean(axis=1, dtype=np.float32)
+        return means
