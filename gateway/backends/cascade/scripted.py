@@ -29,6 +29,9 @@ from gateway.ports import (
 CALLS = 256
 """Calls whose last state is kept, so that a long history is not gone through at every turn."""
 
+STEPS = 12
+"""Entries of a history that may still be taken back: a turn with its tools, and a cut reply."""
+
 _TOKEN = re.compile(r"\s*\S{1,6}")
 """What counts as a token: a piece of a word of about the length that large models use."""
 
@@ -43,12 +46,12 @@ class Pace:
     "0: all at once"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
     """How far a call's history was followed; only ever a shortcut to the same answer."""
 
-    history: tuple[Entry, ...]
-    state: State
+    states: list[tuple[tuple[Entry, ...], State]]
+    "the last few histories that were followed, shortest first, and what they led to"
 
 
 class ScriptedModel:
@@ -79,16 +82,14 @@ class ScriptedModel:
     def state(self, request: ModelRequest) -> State:
         """Go through a request's history, from where an earlier one of the call agrees with it."""
         history = request.history
-        known = self._known.pop(request.call_id, None)
-        if known is None or history[: len(known.history)] != known.history:
-            known = _Known((), self._dialogue.begin(request.variables))
-        state = self._dialogue.replay(history[len(known.history) :], known.state)
-        # What a draft adds may not come to be, and an agent's last words may yet be cut.
-        firm = len(history) - 4 if len(history) > 8 else 0
-        if firm > len(known.history):
-            kept = self._dialogue.replay(history[len(known.history) : firm], known.state)
-            known = _Known(history[:firm], kept)
-        self._known[request.call_id] = known
+        known = self._known.pop(request.call_id, None) or _Known([])
+        # What a draft added may not have come to be, and words that were cut are shorter now.
+        agreeing = [pair for pair in known.states if history[: len(pair[0])] == pair[0]]
+        done, state = agreeing[-1] if agreeing else ((), self._dialogue.begin(request.variables))
+        for at in range(len(done), len(history)):
+            state = self._dialogue.follow(state, history[at])
+            agreeing.append((history[: at + 1], state))
+        self._known[request.call_id] = _Known(agreeing[-STEPS:])
         while len(self._known) > CALLS:
             self._known.popitem(last=False)
         return state

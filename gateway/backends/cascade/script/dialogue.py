@@ -7,7 +7,7 @@ question they did hear.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gateway.backends.cascade.script.format import Intent, Script
@@ -38,12 +38,6 @@ class Dialogue:
         pending = first[0].fill[:1] if first else ()
         opening = Plan(self.script.lines.opening, self.script.lines.opening, pending)
         return State(self.script.start, slots, variables, plan=opening, heard=opening)
-
-    def replay(self, history: Iterable[Entry], state: State) -> State:
-        """Follow a history from a state on."""
-        for entry in history:
-            state = self.follow(state, entry)
-        return state
 
     def follow(self, state: State, entry: Entry) -> State:
         """Give the state after one more entry."""

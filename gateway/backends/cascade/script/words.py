@@ -75,6 +75,8 @@ def phrase(text: str) -> tuple[str, ...]:
 
 def find(heard: Sequence[str], wanted: Sequence[str]) -> tuple[int, int] | None:
     """Find a phrase: the place of its first word, and the place after its last."""
+    if not wanted or wanted[0] not in heard:  # nearly always; phrases begin with a word
+        return None
     for start in range(len(heard)):
         end = _match(heard, start, wanted)
         if end is not None:
