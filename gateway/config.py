@@ -97,6 +97,8 @@ class AgentsSettings:
     "one TOML file an agent"
     default: str = "workshop"
     "answers where a line names no other"
+    data: Path = Path("data")
+    "where the agents' tools keep what they write"
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,9 +278,10 @@ class Call:
         now = self._now()
         heard = tuple(_heard(position) for position in self.leg.playout.flush(now))
         self.leg.clear()
-        self._hearing.agent_fell()
+        position = self._stream.position(now)
+        self._hearing.cleared(position)
         if self._track is not None:
-            self._track.cleared(self._stream.position(now))
+            self._track.cleared(position)
         self._inbox.append(PlayoutFlushed(heard))
 
     def _speak(self, utterance: int, text: str) -> None:

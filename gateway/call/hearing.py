@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Protocol, assert_never
 
 import numpy as np
-from media.level import voiced_span
 
 from gateway.call.ear import ContinuousStream
 from gateway.call.state import Event
 from gateway.events import CallerClaimed, CallerTurnEnded
 from media.codec import WireForm
 from media.frame import AudioFrame, Samples
+from media.level import voiced_span
 from media.playout import Chunk
 from turn.events import (
     AgentBegan,
@@ -78,11 +78,14 @@ class TurnStream(Protocol):
 class Echo(Protocol):
     """Knows our own outbound sound, to recognise it when it comes back."""
 
-    def sent(self, position: int, pcm: bytes) -> None:
-        """Take what is heard at the far side from `position` of the caller's stream on."""
+    def sent(self, start: int, pcm: bytes) -> None:
+        """Take what is heard at the far side from `start` of the caller's stream on."""
 
-    def explain(self, samples: Samples, start: int) -> float:
-        """Say how much of an inbound window is our own sound, 0 to 1."""
+    def cut(self, start: int) -> None:
+        """Take back what was sent from `start` on: the far side was cleared."""
+
+    def score(self, start: int, pcm: bytes) -> float:
+        """Say how much of the caller's next window is our own sound, 0 to 1."""
 
 
 class Taking(Protocol):
@@ -170,6 +173,12 @@ class Hearing:
         policy = "interruptible" if interruptible else "uninterruptible"
         self._tell(AgentBegan(self._reached, policy, asks))  # type: ignore[arg-type]
 
+    def cleared(self, position: int) -> None:
+        """The far side forgot what it had not played."""
+        if self._echo is not None:
+            self._echo.cut(position)
+        self.agent_fell()
+
     def agent_fell(self) -> None:
         """The caller has heard everything."""
         if self._sounding:
@@ -181,15 +190,16 @@ class Hearing:
     def scored(self, windows: Sequence[VoiceScored]) -> None:
         """Take the judgement of windows, in order."""
         for window in windows:
-            if self._echo is not None and self._sounding and window.probability > 0.1:
-                window = self._with_echo(window)
+            if self._echo is not None:
+                window = self._with_echo(window, self._echo)
             self._reached = window.end
             self._tell(window)
 
-    def _with_echo(self, window: VoiceScored) -> VoiceScored:
-        assert self._echo is not None
-        samples = self._sound(window.start, window.end)
-        echo = self._echo.explain(samples, window.start)
+    def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:
+        sound = self._sound(window.start, window.end)
+        echo = reference.score(window.start, sound.tobytes())
+        if not echo:
+            return window
         return VoiceScored(window.start, window.end, window.probability, window.level, echo)
 
     # --- what turn-taking says -------------------------------------------------------------------

@@ -63,6 +63,10 @@ class Switchboard:
             log.info("call_refused", agent=agent, kind=refusal.kind)
         return refusal
 
+    def would_refuse(self) -> Refusal | None:
+        """Say why a call for any agent would be refused now."""
+        return self._refusal(None)
+
     def begin(self, leg: Leg) -> None:
         """Run a call on an answered leg until it ends."""
         if self._group is None:
@@ -76,10 +80,10 @@ class Switchboard:
         self._calls[call] = task
         task.add_done_callback(lambda _: self._ended(call))
 
-    def _refusal(self, agent: str) -> Refusal | None:
+    def _refusal(self, agent: str | None) -> Refusal | None:
         if self._draining or self._group is None:
             return Refusal("draining", RETRY_AFTER, "The gateway is being restarted.")
-        if not self._knows(agent):
+        if agent is not None and not self._knows(agent):
             return Refusal("unknown_agent", text=f"There is no agent named {agent!r}.")
         limit = self._settings.calls
         if limit and len(self._calls) >= limit:

@@ -1,0 +1,162 @@
+"""The composition root: what one process is made of, in the order in which it is set up."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from gateway.call.pacer import Pacer
+from gateway.call.switchboard import AdmissionSettings, Switchboard
+from gateway.config import Settings, secrets
+from gateway.crew import Crew
+from gateway.exchange import Exchange
+from gateway.lines.twilio.line import TwilioLine
+from gateway.observe.journal import Journal
+from inference.runtime import Runtime
+from media.recording import Recorder
+from turn.semantic import TurnAssessor
+from turn.vad import VoiceActivity, Voices
+from turn.vad_webrtc import WebrtcVoice
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds a thread may keep the interpreter while the loop waits for it: model threads hold it
+only between runs, and at Python's own 5 ms a frame would be late whenever one did."""
+
+log = structlog.get_logger("gateway")
+
+
+def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> int:
+    """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, ready or _say_ready))
+    return 0
+
+
+async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    runtime = Runtime(settings.runtime)
+    recorder = Recorder() if settings.recording.enabled else None
+    journal = Journal(settings.log, secrets(settings).values(), clock=loop.time)
+    try:
+        voices: Voices = WebrtcVoice() if settings.turn.vad == "webrtc" else VoiceActivity(runtime)
+        assessor = TurnAssessor(runtime, on_failure=_detector_failed)
+        crew = Crew(settings, runtime)
+        await crew.prepare()
+        assessor.warm()
+        for loaded in runtime.loaded:
+            log.info("model_loaded", model=loaded.model, on=loaded.got, seconds=loaded.seconds)
+        exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
+        pacer = Pacer()
+        admission = AdmissionSettings(settings.limits.calls, drain_seconds=settings.server.drain)
+        switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
+        twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)
+        routes = [*twilio.routes(), *_own_routes(switchboard, pacer)]
+        server = _server(settings, routes, twilio)
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(voices.watch())
+            serving = group.create_task(server.serve())
+            pacer.start()
+            group.create_task(_announce(server, ready, stop, serving))
+            await switchboard.run(stop)
+            server.should_exit = True
+            pacer.stop()
+            watching.cancel()
+    finally:
+        journal.close()
+        if recorder is not None:
+            recorder.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: the gateway drains first."""
+
+    def install_signal_handlers(self) -> None:
+        """Leave signals to the gateway."""
+
+    def capture_signals(self) -> Any:
+        """Leave signals to the gateway."""
+        from contextlib import nullcontext
+
+        return nullcontext()
+
+
+def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:
+    config = uvicorn.Config(
+        Starlette(routes=routes),
+        host=settings.server.host,
+        port=settings.server.port,
+        loop="none",
+        http="httptools",
+        ws=twilio.upgrades(),  # type: ignore[arg-type]
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        timeout_graceful_shutdown=5,
+    )
+    return _Server(config)
+
+
+async def _announce(
+    server: _Server,
+    ready: Callable[[str], None],
+    stop: asyncio.Event,
+    serving: asyncio.Task[None],
+) -> None:
+    """Say where the gateway listens, once it does."""
+    while not server.started:
+        if serving.done():
+            stop.set()
+            return
+        await asyncio.sleep(0.01)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    ready(f"http://{host}:{port}")
+
+
+def _say_ready(address: str) -> None:
+    log.info("listening", address=address)
+
+
+def _detector_failed(error: Exception) -> None:
+    log.warning("turn_detector_failed", error=repr(error))
+
+
+def _own_routes(switchboard: Switchboard, pacer: Pacer) -> list[BaseRoute]:
+    async def health(_request: Request) -> Response:
+        late = pacer.lateness
+        return JSONResponse(
+            {
+                "calls": len(switchboard.calls),
+                "begun": switchboard.begun,
+                "refused": switchboard.refused,
+                "ticks": late.ticks,
+                "late_ticks": late.over_5_ms,
+                "latest_tick": round(late.worst, 4),
+            }
+        )
+
+    async def ready(_request: Request) -> Response:
+        refusal = switchboard.would_refuse()
+        if refusal is None:
+            return JSONResponse({"ready": True})
+        return JSONResponse(
+            {"ready": False, "reason": refusal.kind},
+            status_code=503,
+            headers={"Retry-After": str(refusal.retry_after)},
+        )
+
+    return [Route("/healthz", health), Route("/readyz", ready)]

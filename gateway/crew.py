@@ -1,0 +1,143 @@
+"""The agents at work: each file made ready once, with its backends, its voice and its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gateway.agents.format import BackendChoice
+from gateway.agents.library import AgentLibrary
+from gateway.agents.loading import Agent, ScriptedSettings
+from gateway.backends.bridge.backend import BridgeBackend, BridgeSettings
+from gateway.backends.cascade.cascade import Cascade, CascadeSettings
+from gateway.backends.cascade.moonshine import Moonshine
+from gateway.backends.cascade.scripted import Pace, ScriptedModel
+from gateway.backends.cascade.voices import LocalLines, LocalVoice
+from gateway.backends.realtime.backend import RealtimeBackend
+from gateway.backends.realtime.settings import RealtimeSettings
+from gateway.config import DefaultTurnSettings, Settings
+from gateway.engagement import Engagement
+from gateway.events import CallInfo
+from gateway.ports import Backend, LanguageModel, Recogniser, Voice
+from gateway.tools.store import Store
+from gateway.tools.toolbox import CallTools, Toolbox
+from inference.runtime import Runtime
+from turn.profile import Profile, profile
+from turn.taking import TurnSettings
+
+PHONE_RATE = 8000
+"""Rate at which fixed lines are rendered before the first call: most callers come by telephone."""
+
+
+class Crew:
+    """Implements `Staff`: knows the agents and keeps what is made of their files."""
+
+    def __init__(self, settings: Settings, runtime: Runtime) -> None:
+        self._settings = settings
+        self._library = AgentLibrary(settings.agents.folder)
+        self._moonshine = Moonshine(runtime)
+        self._voice = LocalVoice(runtime)
+        self._lines = LocalLines(self._voice)
+        self._ready: dict[str, tuple[Agent, Engagement]] = {}
+
+    async def prepare(self) -> None:
+        """Load the models and render every agent's fixed lines, so that no caller waits for it."""
+        self._moonshine.load()
+        for name in self._library.names():
+            engaged = self.engage(name)
+            for line in engaged.conversation.lines.all():
+                await self._lines.render(line, PHONE_RATE)
+
+    def knows(self, agent: str) -> bool:
+        """Say whether there is an agent of this name; empty is the default one."""
+        return (agent or self._settings.agents.default) in self._library.names()
+
+    def engage(self, agent: str) -> Engagement:
+        """Give the agent as its file stands now."""
+        name = agent or self._settings.agents.default
+        found = self._library.get(name)
+        known = self._ready.get(name)
+        if known is not None and known[0] is found:
+            return known[1]
+        engaged = self._make(found)
+        self._ready[name] = (found, engaged)
+        return engaged
+
+    def _make(self, agent: Agent) -> Engagement:
+        makers = {"": self._backend(agent, agent.file.backend, "backend")}
+        for name, choice in agent.file.backends.items():
+            makers[name] = self._backend(agent, choice, f"backends.{name}")
+        toolbox = Toolbox(agent.tools, Store(self._store(agent)))
+
+        def tools(call: CallInfo) -> CallTools:
+            return toolbox.open(agent.context(call, datetime.now(UTC)))
+
+        return Engagement(
+            conversation=agent.conversation(),
+            turns=turn_settings(self._settings.turn, agent),
+            backend=lambda name: makers[name](),
+            tools=tools,
+            lines=self._lines,
+            note=agent.note,
+            hints=agent.file.hints,
+        )
+
+    def _store(self, agent: Agent) -> Path:
+        folder = self._settings.agents.data
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / (agent.file.store or f"{agent.name}.sqlite")
+
+    # --- backends --------------------------------------------------------------------------------
+
+    def _backend(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
+        """Give what makes a backend for each call."""
+        match choice.kind:
+            case "cascade":
+                return self._cascade(agent, choice, path)
+            case "realtime":
+                settings = agent.settings(RealtimeSettings, choice.options, f"{path}.options")
+                return lambda: RealtimeBackend(settings)
+            case "bridge":
+                bridge = agent.settings(BridgeSettings, choice.options, f"{path}.options")
+                return lambda: BridgeBackend(bridge)
+            case _:
+                raise NotImplementedError(choice.kind)
+
+    def _cascade(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
+        recogniser = self._recogniser(choice.recogniser)
+        model = self._model(agent, choice.model, path)
+        voice = self._voice_of(choice.voice)
+        options = agent.settings(CascadeSettings, choice.options, f"{path}.options")
+        return lambda: Cascade(recogniser, model, voice, options)
+
+    def _recogniser(self, table: Any) -> Recogniser:
+        match table["kind"]:
+            case "moonshine":
+                return self._moonshine
+            case _:
+                raise NotImplementedError(table["kind"])
+
+    def _voice_of(self, table: Any) -> Voice:
+        match table["kind"]:
+            case "hibari":
+                return self._voice
+            case _:
+                raise NotImplementedError(table["kind"])
+
+    def _model(self, agent: Agent, table: Any, path: str) -> LanguageModel:
+        match table["kind"]:
+            case "scripted":
+                chosen = agent.settings(ScriptedSettings, table, f"{path}.model")
+                pace = Pace(chosen.first_token, chosen.tokens_per_second)
+                return ScriptedModel(agent.scripts[chosen.script], pace, agent.file.language)
+            case _:
+                raise NotImplementedError(table["kind"])
+
+
+def turn_settings(default: DefaultTurnSettings, agent: Agent) -> TurnSettings:
+    """Join the operator's and the agent's wishes about patience."""
+    if default.silence is not None:
+        return TurnSettings(Profile.silence(default.silence), agent.file.language)
+    return TurnSettings(profile(agent.file.turns.profile), agent.file.language)

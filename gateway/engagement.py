@@ -1,0 +1,42 @@
+"""What a call needs of the agent that answers it, made ready once and used by every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.call.call import FixedLineBook, Toolbox
+from gateway.call.settings import ConversationSettings
+from gateway.events import CallInfo, Entry
+from gateway.ports import Backend
+from turn.taking import TurnSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Engagement:
+    """One agent, ready to take calls."""
+
+    conversation: ConversationSettings
+    turns: TurnSettings
+    backend: Callable[[str], Backend]
+    "makes the backend of a name; the empty name is the agent's first"
+    tools: Callable[[CallInfo], Toolbox]
+    "opens the agent's tools for a call"
+    lines: FixedLineBook
+    note: Callable[[CallInfo], Entry | None] = lambda _call: None
+    "what the model is told of a call before it begins"
+    hints: tuple[str, ...] = ()
+    "words that callers are likely to say"
+    echo: bool = True
+    "listen for the agent's own voice coming back, on lines that do not cancel it themselves"
+
+
+class Staff(Protocol):
+    """Finds the agent that a line asks for."""
+
+    def knows(self, agent: str) -> bool:
+        """Say whether there is an agent of this name; empty is the default one."""
+
+    def engage(self, agent: str) -> Engagement:
+        """Give the agent as its file stands now; a broken file gives what it was before."""

@@ -1,0 +1,104 @@
+"""Makes calls: joins a leg to an agent, with ears, a voice, tools, a log and a recording."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gateway.call.call import Call
+from gateway.call.conversation import Conversation
+from gateway.call.ear import ContinuousStream
+from gateway.call.hearing import Echo, Hearing, VoiceStream
+from gateway.call.track import Track
+from gateway.config import RecordingSettings
+from gateway.engagement import Staff
+from gateway.observe.journal import Journal
+from gateway.ports import BackendStart, BackendTraits, Leg
+from media.echo import EchoReference
+from media.recording import Recorder
+from turn.events import VoiceScored
+from turn.semantic import TurnAssessor
+from turn.taking import TurnTaking
+from turn.vad import Voices
+
+UNKNOWN = BackendTraits()
+"""What is assumed of a backend until it is made, a moment later."""
+
+
+class Exchange:
+    """Puts a call together; one for the process."""
+
+    def __init__(
+        self,
+        staff: Staff,
+        voices: Voices,
+        assessor: TurnAssessor | None,
+        journal: Journal,
+        recording: RecordingSettings,
+        recorder: Recorder | None,
+    ) -> None:
+        self._staff = staff
+        self._voices = voices
+        self._assessor = assessor
+        self._journal = journal
+        self._recording = recording
+        self._recorder = recorder
+
+    def make(self, leg: Leg) -> Call:
+        """Make the call of a leg that was just answered."""
+        info = leg.info
+        engaged = self._staff.engage(info.agent)
+        stream = ContinuousStream(info.rate)
+        note = engaged.note(info)
+        known = () if note is None else (note,)
+        conversation = Conversation(engaged.conversation, UNKNOWN, known, info.call_id)
+        assessor = self._assessor if engaged.turns.profile.means != "silence" else None
+        hearing = Hearing(
+            stream,
+            self._open_voice(info.rate),
+            assessor.open(info.rate) if assessor is not None else None,
+            TurnTaking(info.rate, engaged.turns),
+            leg.playout.form,
+            self._echo(leg) if engaged.echo and info.line != "webrtc" else None,
+        )
+
+        def start(of: Conversation) -> BackendStart:
+            return BackendStart(
+                info,
+                engaged.conversation.instructions,
+                engaged.conversation.tools,
+                of.state.history.entries(),
+                engaged.hints,
+                of.state.speech.new_id,
+                of.state.history.entries,
+            )
+
+        now = asyncio.get_running_loop().time()
+        return Call(
+            leg,
+            conversation,
+            hearing,
+            stream,
+            engaged.backend,
+            start,
+            engaged.lines,
+            engaged.tools(info),
+            self._journal.bind(info.call_id, now),
+            self._track(leg),
+        )
+
+    def _open_voice(
+        self, rate: int
+    ) -> Callable[[Callable[[Sequence[VoiceScored]], None]], VoiceStream]:
+        return lambda hear: self._voices.open(rate, hear)
+
+    def _echo(self, leg: Leg) -> Echo | None:
+        return EchoReference(leg.info.rate)
+
+    def _track(self, leg: Leg) -> Track | None:
+        if self._recorder is None or not self._recording.enabled:
+            return None
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in leg.info.call_id)
+        path = Path(self._recording.folder) / f"{name}.wav"
+        return Track(self._recorder.open(path, leg.info.rate), leg.playout.form)
