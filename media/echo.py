@@ -43,6 +43,10 @@ FOLLOWS = 0.5
 SEEMS = 0.6
 """Share of the history that a new filter must explain to be believed once it is confirmed."""
 
+CONTINUES = 160
+"""Samples, 20 ms: what is sent within a frame of its predecessor's end sounds right behind it;
+the clock that says when it left is no better than that, and the far side plays without gaps."""
+
 CONFIRMED = 8
 """Samples by which two searches may differ and still mean the same echo: 1 ms."""
 
@@ -145,6 +149,8 @@ class EchoReference:
         self._factor = max(1, rate // RATE)
         self._sent = _Track(LONGEST_DELAY + TAPS + HISTORY)
         self._came = _Track(HISTORY)
+        self._next = -LONGEST_DELAY
+        """where what was sent so far ends"""
         self._loud_until = -LONGEST_DELAY
         self._filter: _Filter | None = None
         self._suspect: int | None = None
@@ -159,13 +165,17 @@ class EchoReference:
         return (self._filter.delay + EARLY) / RATE
 
     def sent(self, start: int, pcm: bytes) -> None:
-        """Note what the caller is sent, in any order and also ahead of time.
+        """Note what the caller is sent, in order; it may be ahead of time.
 
-        `start` is the position in the caller's own stream at which it begins to sound, as well as
-        that is known; an unknown delay of up to 400 ms beyond is found.
+        `start` is the position in the caller's own stream when it left, or sounds; it begins to
+        sound there, or as soon as what was sent before is over.
+        An unknown delay of up to 400 ms beyond is found.
         """
         signal = self._signal(pcm)
         start //= self._factor
+        if start < self._next + CONTINUES:
+            start = self._next
+        self._next = start + len(signal)
         self._sent.put(start, signal)
         if len(signal) and float(np.dot(signal, signal)) > FAINT * len(signal):
             self._loud_until = max(self._loud_until, start + len(signal))
@@ -174,6 +184,7 @@ class EchoReference:
         """Take back what was sent from `start` on: the far side was cleared and never played it."""
         start //= self._factor
         self._sent.cut(start)
+        self._next = min(self._next, start)
         self._loud_until = min(self._loud_until, start)
 
     def score(self, start: int, pcm: bytes) -> float:

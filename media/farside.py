@@ -241,13 +241,15 @@ class FarSide:
         if self._flights:
             self._replay(self._flights[0].due - self._seconds + self.path.forward)
 
-    def empty(self, now: float) -> Iterator[tuple[Utterance, bytes]]:
-        """Count as played what a `clear` sent now comes too late for; give the rest, newest first.
-
-        The far side is empty afterwards.
-        """
+    def until_clear(self, now: float) -> float:
+        """Count as played what a `clear` sent now comes too late for; say when it arrives."""
         reached = now + self.path.forward
         self.advance(reached)
+        return reached
+
+    def empty(self, now: float) -> Iterator[tuple[Utterance, bytes]]:
+        """Give what a `clear` sent now takes back, newest first; the far side is empty then."""
+        reached = self.until_clear(now)
         for flight in reversed(self._flights):
             whose = flight.whose
             whose.acked = whose.heard

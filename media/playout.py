@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import Literal
 
 from media.codec import WireForm
 from media.farside import FarSide, Flight, Utterance
 from media.frame import FRAME_SECONDS
+from media.ledger import (
+    Basis,
+    Began,
+    Chunk,
+    Dry,
+    Finished,
+    Mark,
+    PlayoutEvent,
+    Position,
+    Stalled,
+)
+from media.playout_parts import Fader, Past, StallWatch
 
-Basis = Literal["acknowledged", "sent", "estimated"]
+__all__ = [
+    "Basis",
+    "Began",
+    "Chunk",
+    "Dry",
+    "Finished",
+    "Mark",
+    "Playout",
+    "PlayoutEvent",
+    "Position",
+    "Stalled",
+]
 
 MARK_GRACE = 0.5
 """How long an overdue mark is waited for before the model alone is believed: a lost mark costs
@@ -18,189 +39,6 @@ half a second of floor, and a longer wait would be felt as a hang."""
 
 FIRST_MARK_GRACE = 0.25
 """The same for the very first mark, while the delay of the path is only assumed."""
-
-STALL_SECONDS = 0.5
-"""Pauses inside speech are shorter; more than this with sound waiting is a fault."""
-
-DUCK_STEP_DB = 6.0
-"""Change of gain from one frame to the next: 6 dB every 20 ms is a fade and not a click."""
-
-REMEMBERED = 64
-"""How many utterances that are over can still be asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Names the end of a piece of sound, to be echoed by the far side when it has played it."""
-
-    generation: int
-    utterance: int
-    end: int
-    "position in the utterance, in samples"
-
-    def name(self) -> str:
-        """Write the mark as the far side will echo it."""
-        return f"g{self.generation}:u{self.utterance}:{self.end}"
-
-    @staticmethod
-    def parse(name: str) -> Mark:
-        """Read what `name` wrote; raises ValueError for anything else."""
-        parts = name.split(":")
-        if len(parts) == 3 and parts[0][:1] == "g" and parts[1][:1] == "u":
-            digits = (parts[0][1:], parts[1][1:], parts[2])
-            if all(one.isascii() and one.isdigit() and len(one) < 16 for one in digits):
-                return Mark(*(int(one) for one in digits))
-        raise ValueError(f"not a mark of ours: {name[:40]!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """One frame that leaves now."""
-
-    utterance: int
-    generation: int
-    start: int
-    "position of its first sample in the utterance"
-    end: int
-    "position after its last sample, not counting padding"
-    payload: bytes
-    "wire form, always a whole frame"
-    last: bool
-    "nothing follows in this utterance; not set if its end became known only afterwards"
-
-    @property
-    def mark(self) -> Mark:
-        """The mark that says this chunk was played."""
-        return Mark(self.generation, self.utterance, self.end)
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """What is known of one utterance's way to the caller's ear, in samples."""
-
-    utterance: int
-    queued: int
-    "pushed, in all"
-    sent: int
-    "left this process, and not taken back"
-    heard: int
-    "reached the caller's ear"
-    error: int
-    "the heard figure is right within this many samples"
-    basis: Basis
-    finished: bool = False
-    "everything was pushed and everything was heard"
-
-
-@dataclass(frozen=True, slots=True)
-class Began:
-    """The caller hears the first sample of an utterance."""
-
-    utterance: int
-    when: float
-    "loop seconds at which it was heard"
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """An utterance was heard to its end."""
-
-    position: Position
-    when: float
-    "loop seconds at which its last sample was heard"
-
-
-@dataclass(frozen=True, slots=True)
-class Dry:
-    """Nothing waits, nothing more is to come, everything sent was heard."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stalled:
-    """There is sound to send and none leaves."""
-
-    seconds: float
-
-
-PlayoutEvent = Began | Finished | Dry | Stalled
-
-
-class _Fader:
-    """The agent's level, moved in steps that are not heard as clicks."""
-
-    __slots__ = ("_form", "_gain", "_wanted")
-
-    def __init__(self, form: WireForm) -> None:
-        self._form = form
-        self._gain = self._wanted = 0.0
-
-    def fade(self, gain_db: float) -> None:
-        """Go towards a level from the next frame on."""
-        self._wanted = gain_db
-
-    def reset(self) -> None:
-        """Be at full level with the next frame."""
-        self._gain = self._wanted = 0.0
-
-    def apply(self, payload: bytes) -> bytes:
-        """Give a frame its level."""
-        if self._gain != self._wanted:
-            step = max(-DUCK_STEP_DB, min(DUCK_STEP_DB, self._wanted - self._gain))
-            self._gain += step
-        return self._form.attenuate(payload, self._gain) if self._gain else payload
-
-
-class _Watch:
-    """Notices that sound waits and none leaves."""
-
-    __slots__ = ("_since", "_told")
-
-    def __init__(self) -> None:
-        self._since: float | None = None
-        self._told = False
-
-    def reset(self, since: float | None) -> None:
-        """Something left just then, or (None) there is nothing to send."""
-        self._since, self._told = since, False
-
-    @property
-    def deadline(self) -> float | None:
-        """When waiting becomes a stall."""
-        return None if self._since is None or self._told else self._since + STALL_SECONDS
-
-    def look(self, now: float) -> Stalled | None:
-        """Say once that sound has waited for too long."""
-        if self._since is None:
-            self._since = now
-        if self._told or now - self._since <= STALL_SECONDS:
-            return None
-        self._told = True
-        return Stalled(now - self._since)
-
-
-class _Past:
-    """Utterances that are over: their last position, and that nothing may be added to them."""
-
-    __slots__ = ("_forgotten", "_positions")
-
-    def __init__(self) -> None:
-        self._positions: dict[int, Position] = {}
-        self._forgotten = 0
-
-    def add(self, position: Position) -> None:
-        """Remember how an utterance ended."""
-        self._positions[position.utterance] = position
-        if len(self._positions) > REMEMBERED:
-            oldest = next(iter(self._positions))
-            del self._positions[oldest]
-            self._forgotten = max(self._forgotten, oldest)
-
-    def get(self, utterance: int) -> Position | None:
-        """Give an utterance's last position, while it is remembered."""
-        return self._positions.get(utterance)
-
-    def __contains__(self, utterance: int) -> bool:
-        return utterance in self._positions or utterance <= self._forgotten
 
 
 class Playout:
@@ -239,9 +77,9 @@ class Playout:
         self._far = FarSide(form.rate, self.frame, latency, marks=basis == "acknowledged")
         self._queue: deque[Utterance] = deque()
         self._open: dict[int, Utterance] = {}
-        self._past = _Past()
-        self._fader = _Fader(form)
-        self._watch = _Watch()
+        self._past = Past()
+        self._fader = Fader(form)
+        self._watch = StallWatch()
         self._orders = 0
         self._held = False
         self._wet = False
@@ -411,25 +249,23 @@ class Playout:
         A flush is its own answer: neither `Finished` nor `Dry` follows from it.
         """
         self.generation += 1
+        reached = self._far.until_clear(now) if self._clears else now
+        positions = []
+        for whose in self._open.values():
+            if not self._clears:
+                whose.heard = whose.sent
+            positions.append(self._position(whose, reached))
+            self._past.add(positions[-1])
         if self._clears:
             for _ in self._far.empty(now):
                 pass
         self._queue.clear()
+        self._open.clear()
         self.waiting = 0
         self._held = self._wet = False
         self._fader.reset()
         self._watch.reset(None)
-        positions = [self._cut(whose, now) for whose in self._open.values()]
-        self._open.clear()
         return positions
-
-    def _cut(self, whose: Utterance, now: float) -> Position:
-        if not self._clears:
-            whose.heard = whose.sent
-        whose.buffer.clear()
-        position = self._position(whose, now)
-        self._past.add(position)
-        return position
 
     # --- what has come to pass ---------------------------------------------------------------
 

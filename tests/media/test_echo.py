@@ -109,6 +109,21 @@ def test_what_was_cut_was_not_played_and_is_no_echo(agent: Signal) -> None:
     assert late == [0.0] * len(late)
 
 
+def test_frames_that_leave_in_bursts_and_not_quite_on_time_are_one_stream(agent: Signal) -> None:
+    one = line(agent, None, delay=0.1, loss=12, kind="hybrid")
+    reference = EchoReference(RATE)
+    out, back = one.sent.astype("<i2").tobytes(), one.came.astype("<i2").tobytes()
+    found = []
+    for tick in range(len(agent) // 160 - 6):
+        now = tick * 160 + (tick * 7919) % 40
+        for frame in range(6) if tick == 0 else (tick + 5,):
+            reference.sent(now, out[320 * frame : 320 * (frame + 1)])
+        found.append(reference.score(tick * 160, back[320 * tick : 320 * (tick + 1)]))
+    power = one.echo[: len(found) * 160].reshape(-1, 160)
+    loud = 10 * np.log10(np.mean(power**2, axis=1) / 32768**2 + 1e-10) > AUDIBLE_DB
+    assert np.mean(np.array(found)[loud] > 0.7) >= 0.95
+
+
 @pytest.mark.parametrize("rate", [16000, 24000, 48000])
 def test_other_rates_are_brought_to_that_of_the_telephone(agent: Signal, rate: int) -> None:
     one = line(agent, None, delay=0.1, loss=12, kind="hybrid")

@@ -439,6 +439,32 @@ def test_the_heard_figure_is_right_within_its_error_and_never_goes_back(
     assert last == 12000
 
 
+@settings(max_examples=60)
+@given(
+    forward=st.floats(0, 0.15),
+    back=st.floats(0, 0.15),
+    jitter=st.lists(st.floats(0, 0.01), min_size=1, max_size=40),
+    moment=st.integers(0, 1500),
+)
+def test_what_a_flush_says_is_right_within_its_error(
+    forward: float, back: float, jitter: list[float], moment: int
+) -> None:
+    playout = new(latency=0.05)
+    far = FarEnd(playout)
+    forwards, backs = iter(jitter * 1000), iter(jitter[::-1] * 1000)
+    far.forward = lambda: forward + next(forwards)
+    far.back = lambda: back + next(backs)
+    playout.push(1, ramp(12000))
+    now = moment / 1000
+    far.run(0.0, moment // 20 + 1)
+    far.deliver(now)
+    (position,) = playout.flush(now)
+    far.clear(now)
+    truth = len(far.heard.get(1, b""))
+    assert position.heard <= position.sent <= position.queued
+    assert abs(position.heard - truth) <= position.error
+
+
 @given(
     stale=st.lists(
         st.builds(Mark, st.integers(0, 9), st.integers(0, 3), st.integers(0, 20000)), max_size=20
