@@ -136,6 +136,39 @@ class NameAddr:
         return f"{name}<{self.uri}>{format_parameters(self.parameters)}"
 
 
+_VIA = re.compile(
+    r"SIP\s*/\s*2\.0\s*/\s*(?P<transport>[A-Za-z0-9.+-]+)\s+"
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?:\s*:\s*(?P<port>\d{1,5}))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """One Via value (RFC 3261, section 20.42); parameter values may hold what tokens may not."""
+
+    transport: str
+    host: str
+    port: int | None
+    parameters: Parameters = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Via:
+        """Read one; raises ValueError."""
+        first, *parts = split_quoted(text, ";")
+        match = _VIA.fullmatch(first)
+        if match is None:
+            raise ValueError("a Via is malformed")
+        port = int(match["port"]) if match["port"] else None
+        if port is not None and port > 65535:
+            raise ValueError("a Via has a port out of range")
+        return cls(match["transport"].upper(), match["host"], port, parse_parameters(parts))
+
+    def get(self, name: str) -> str | None:
+        """Give a parameter's value; "" for a flag, None when it is absent."""
+        return next((v or "" for key, v in self.parameters if key.lower() == name), None)
+
+
 def _opening_bracket(text: str) -> int:
     """Find the `<` that is outside quotes."""
     quoted, at = False, 0

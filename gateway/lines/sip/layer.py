@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sipmessage import Via
-
-from gateway.lines.sip.address import bare_host, ip_of, split_quoted
+from gateway.lines.sip.address import Via, bare_host, ip_of, split_quoted
 from gateway.lines.sip.hop import Hop, Timers
 from gateway.lines.sip.message import (
     Message,
@@ -166,7 +164,7 @@ class Layer:
         except ValueError:
             return []
         # RFC 3261, section 8.1.3.3: a response with another Via below ours was misrouted.
-        key = ("c", top.parameters.get("branch") or "", method)
+        key = ("c", top.get("branch") or "", method)
         client = self._clients.get(key)
         if below or client is None:
             return []
@@ -314,7 +312,7 @@ class Layer:
             if values := request.headers.getlist(name):
                 cancel.headers.setlist(name, list(values))
         cancel.headers.set("CSeq", f"{cseq(request).sequence} CANCEL")
-        branch = vias(request)[0].parameters.get("branch") or ""
+        branch = vias(request)[0].get("branch") or ""
         label = f"cancel:{client.label}"
         return self._launch(("c", branch, "CANCEL"), _Client(label, cancel, client.hop, ()), now)
 
@@ -371,7 +369,7 @@ class Layer:
 def _server_key(request: Request, top: Via) -> Key:
     """Name the transaction of a request (RFC 3261, section 17.2.3)."""
     method = "INVITE" if request.method == "ACK" else request.method
-    branch = top.parameters.get("branch") or ""
+    branch = top.get("branch") or ""
     if branch.startswith(COOKIE) and len(branch) > len(COOKIE):
         return ("s", branch, f"{top.host.lower()}:{top.port}", method)
     # RFC 2543: by what stays the same when a request is repeated; the URI of an ACK does.
@@ -399,7 +397,7 @@ def _merge_key(request: Request) -> Key:
 
 def mark_source(request: Request, top: Via, hop: Hop) -> None:
     """Write where a request came from onto its top Via (RFC 3261, 18.2.1; RFC 3581, section 4)."""
-    asked = "rport" in top.parameters
+    asked = top.get("rport") is not None
     if not asked and ip_of(top.host) == ip_of(hop.host):
         return
     values = list(request.headers.getlist("Via"))
@@ -422,6 +420,6 @@ def answer_hop(top: Via, hop: Hop) -> Hop:
     A sender whose Via names another host than the packet came from is behind a NAT, and is
     answered where it came from, whether or not it asked with `rport`.
     """
-    if hop.reliable or "rport" in top.parameters or ip_of(top.host) != ip_of(hop.host):
+    if hop.reliable or top.get("rport") is not None or ip_of(top.host) != ip_of(hop.host):
         return hop
     return Hop(hop.transport, bare_host(hop.host), top.port or 5060)

@@ -22,7 +22,7 @@ from gateway.lines.sip.message import Request, Response
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.offer import Agreement, LocalMedia, Negotiation, Srtp
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.stream import RtpStream
+from gateway.lines.sip.stream import RtpStream, StreamSettings
 from gateway.lines.sip.ua import Ground
 from gateway.lines.sip.vocabulary import (
     Accept,
@@ -192,16 +192,14 @@ class SipLine:
             line.leg.agree(agreement)
             return
         settings = self.settings
-        stream = RtpStream(
-            agreement,
+        media = StreamSettings(
             line.hop.host,
-            secrets.randbelow,
             time.time() - self._loop.time(),
             f"{token()}@{self.network.local_host(line.hop.host)}",
-            key_seconds=settings.key_ms / 1000,
-            key_gap=settings.key_gap_ms / 1000,
-            target=settings.jitter_target,
+            settings.key_ms / 1000,
+            settings.key_gap_ms / 1000,
         )
+        stream = RtpStream(agreement, media, secrets.randbelow)
         verdict = line.verdict
         info = call_info(
             token(),

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sipmessage import CSeq, Headers, Via
+from sipmessage import CSeq, Headers
 from sipmessage.message import COMPACT_FORMS
 
-from gateway.lines.sip.address import MAX_ITEMS, NameAddr, parse_addresses, split_quoted
+from gateway.lines.sip.address import MAX_ITEMS, NameAddr, Via, parse_addresses, split_quoted
 
 MAX_BYTES = 65_535
 """One message, as large as a UDP datagram can be."""
@@ -240,15 +240,7 @@ def vias(message: Message) -> list[Via]:
     parts = via_texts(message)
     if not parts or len(parts) > MAX_ITEMS:
         raise ValueError("Via has no values, or too many")
-    return [Via.parse(_plain_via(part)) for part in parts]
-
-
-def _plain_via(text: str) -> str:
-    """Give the Via in the form the library reads: one blank, and its host without underscores."""
-    if len(text) > 1024:
-        raise ValueError("a Via is too long")
-    text = re.sub(r"\s+", " ", text)
-    return re.sub(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9_]*[.:;])(?![^;]*=)", "-", text)
+    return [Via.parse(part) for part in parts]
 
 
 def via_texts(message: Message) -> list[str]:

@@ -1,48 +1,47 @@
-"""How packets become the caller's continuous sound: order, decoding, concealment, catching up."""
+"""The caller's half of one stream: which source is heard, in which codec, and all that was lost."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from gateway.lines.sip.codecs import CODECS
 from gateway.lines.sip.coder import Coder, coder_for
 from gateway.lines.sip.rtp import Packet
 from media.arrivals import Counts
-from media.conceal import SHORTEST_CUT, Concealer, shorten
 from media.frame import AudioFrame
-from media.jitter import JitterBuffer, Lost, Nothing
-from media.jitter import Packet as Waiting
+from media.reception import Reception
 
 
 class Receiver:
-    """The caller's half of one stream."""
+    """Makes one unbroken stream of frames, whoever sends it: sources and codecs may change."""
 
-    def __init__(self, rate: int, clock: int, target: float) -> None:
-        self.ssrc: int | None = None
-        self._rate = rate
+    def __init__(self, rate: int, clock: int, position: int = 0) -> None:
+        """`position` is where in the caller's sound the first frame lies."""
+        self.rate = rate
         self.clock = clock
-        self._shortest = target / 2
-        self._buffer = self._new_buffer()
-        self._coders: dict[str, Coder] = {}
-        self._codecs: dict[int, str] = {}
-        "codec of what waits, by sequence number"
-        self._pcm = b""
-        self._wire: tuple[bytes, str] = (b"", "")
-        self._position = 0
-        self._begun = False
+        self.ssrc: int | None = None
+        self._codec = ""
+        self._coder: Coder | None = None
+        self._reception: Reception | None = None
+        self._position = position
         self._past: list[Counts] = []
-        "of streams with other SSRCs"
-        self._concealer = Concealer(rate)
-
-    def _new_buffer(self) -> JitterBuffer:
-        return JitterBuffer(self.clock, shortest=max(0.02, self._shortest))
+        "of sources that are over"
+        self._concealed = 0
 
     @property
-    def counts(self) -> Counts:
-        """Counts of the present SSRC."""
-        return self._buffer.counts
+    def position(self) -> int:
+        """Where the next frame lies."""
+        return self._position
+
+    @property
+    def counts(self) -> Counts | None:
+        """Counts of the present source; None before the first packet."""
+        return self._reception.buffer.counts if self._reception else None
 
     def totals(self) -> tuple[int, int, int]:
-        """Give packets received, expected and late over all SSRCs."""
-        every = [*self._past, self._buffer.counts]
+        """Give packets received, expected and late over all sources."""
+        present = self.counts
+        every = [*self._past, present] if present else self._past
         return (
             sum(one.received for one in every),
             sum(one.expected for one in every),
@@ -52,86 +51,55 @@ class Receiver:
     @property
     def concealed(self) -> float:
         """Give how much sound was made up, in seconds."""
-        return self._concealer.concealed / self._rate
-
-    def depth(self, now: float) -> float:
-        """Give how long sound waits, in seconds."""
-        return self._buffer.depth(now)
+        present = self._reception.concealer.concealed if self._reception else 0
+        return (self._concealed + present) / self.rate
 
     @property
     def target(self) -> float:
-        """Give the depth the buffer aims at, in seconds."""
-        return self._buffer.target
+        """Give the depth the jitter buffer aims at, in seconds."""
+        return self._reception.buffer.target if self._reception else 0.0
 
     def push(self, packet: Packet, codec: str, now: float) -> None:
         """Take a packet of sound."""
-        self._follow(packet)
-        units = self._coder(codec).units(packet.payload)
-        if units <= 0:
-            return
-        self._codecs[packet.sequence] = codec
-        self._buffer.push(packet.sequence, packet.timestamp, packet.payload, now, units)
-        if len(self._codecs) > 1024:
-            self._codecs = dict(list(self._codecs.items())[-256:])
+        if codec != self._codec or packet.ssrc != self.ssrc:
+            self._follow(packet.ssrc, codec)
+        assert self._coder is not None
+        assert self._reception is not None
+        units = self._coder.units(packet.payload)
+        if units > 0:
+            self._reception.push(packet.sequence, packet.timestamp, packet.payload, now, units)
 
-    def skip(self, packet: Packet, now: float) -> None:
-        """Take a packet that is no sound: a key, or comfort noise."""
-        self._follow(packet)
-        self._buffer.push(packet.sequence, packet.timestamp, b"", now, 0)
+    def push_noise(self, packet: Packet, now: float) -> None:
+        """Take comfort noise (RFC 3389): it is heard where nothing else is."""
+        if self._reception is not None and packet.ssrc == self.ssrc:
+            self._reception.push_noise(packet.sequence, packet.timestamp, packet.payload, now)
 
-    def _follow(self, packet: Packet) -> None:
-        """Begin anew when the far side sends from another source (RFC 3550, section 8.2)."""
-        if packet.ssrc == self.ssrc:
-            return
-        if self.ssrc is not None:
-            self._past = [*self._past[-15:], self._buffer.counts]
-            self._buffer = self._new_buffer()
-        self.ssrc = packet.ssrc
+    def push_other(self, packet: Packet, now: float) -> None:
+        """Take a packet that is no sound: a key."""
+        if self._reception is not None and packet.ssrc == self.ssrc:
+            self._reception.push_other(packet.sequence, packet.timestamp, now)
 
-    def _coder(self, codec: str) -> Coder:
-        coder = self._coders.get(codec)
-        if coder is None:
-            coder = self._coders[codec] = coder_for(CODECS[codec])
-        return coder
+    def _follow(self, ssrc: int, codec: str) -> None:
+        """Begin anew with another source (RFC 3550, section 8.2) or codec."""
+        if self._reception is not None:
+            if ssrc != self.ssrc:
+                self._past = [*self._past[-15:], self._reception.buffer.counts]
+            self._concealed += self._reception.concealer.concealed
+        self.ssrc, self._codec = ssrc, codec
+        self._coder = coder = coder_for(CODECS[codec])
+        self._reception = Reception(
+            self.rate,
+            coder.decode,
+            clock=self.clock,
+            codec=codec if codec in ("pcmu", "pcma") else "",
+        )
 
     def pull(self, now: float) -> AudioFrame | None:
         """Give the next 20 ms; None before there was anything at all."""
-        need = self._rate // 50 * 2
-        payload, name = b"", ""
-        while len(self._pcm) < need:
-            piece = self._next(now)
-            if not self._pcm and len(piece) == need:
-                payload, name = self._wire
-            self._pcm += piece
-        if not self._begun:
-            self._pcm = b""
+        if self._reception is None:
             return None
-        frame = AudioFrame(self._pcm[:need], self._rate, self._position, payload, name)
-        self._pcm = self._pcm[need:]
-        self._position += need // 2
+        frame = self._reception.pull(now)
+        if frame.start != self._position:
+            frame = replace(frame, start=self._position)
+        self._position = frame.end
         return frame
-
-    def _next(self, now: float) -> bytes:
-        """Give what the buffer has next, decoded, or what stands in for it."""
-        self._wire = (b"", "")
-        match self._buffer.pull(now):
-            case Waiting() as waiting:
-                return self._decode(waiting)
-            case Lost(units):
-                return self._concealer.lost(units * self._rate // self.clock)
-            case Nothing(units):
-                return self._concealer.good(bytes(units * self._rate // self.clock * 2))
-
-    def _decode(self, waiting: Waiting) -> bytes:
-        self._begun = True
-        codec = self._codecs.pop(waiting.sequence & 0xFFFF, "pcmu")
-        try:
-            pcm = self._coder(codec).decode(waiting.payload)
-        except ValueError:
-            return self._concealer.lost(waiting.samples * self._rate // self.clock)
-        played = self._concealer.good(pcm)
-        if waiting.excess >= SHORTEST_CUT:
-            return shorten(played, self._rate)
-        if codec in ("pcmu", "pcma") and played is pcm:
-            self._wire = (waiting.payload, codec)
-        return played

@@ -9,6 +9,7 @@ from typing import TypeVar
 from gateway.lines.sip import rtcp
 from gateway.lines.sip.receiver import Receiver
 from gateway.lines.sip.rtp import Sender
+from media.arrivals import Counts
 
 T = TypeVar("T")
 
@@ -72,8 +73,9 @@ class Reports:
     def build(self, now: float, *, goodbye: bool = False) -> bytes:
         """Make a compound packet."""
         blocks: tuple[rtcp.Block, ...] = ()
-        if self._receiver.ssrc is not None:
-            blocks = (self._block(self._receiver.ssrc, now),)
+        counts = self._receiver.counts
+        if self._receiver.ssrc is not None and counts is not None:
+            blocks = (self._block(self._receiver.ssrc, counts, now),)
         sender = self._sender
         report = rtcp.Report(
             sender.ssrc,
@@ -86,8 +88,7 @@ class Reports:
         )
         return rtcp.encode(report, self._cname)
 
-    def _block(self, ssrc: int, now: float) -> rtcp.Block:
-        counts = self._receiver.counts
+    def _block(self, ssrc: int, counts: Counts, now: float) -> rtcp.Block:
         last, delay = 0, 0
         if self._heard is not None:
             last = self._heard[0]
@@ -132,6 +133,7 @@ class Reports:
 
     def quality(self, now: float) -> Quality:
         """Sum up."""
+        counts = self._receiver.counts
         received, expected, late = self._receiver.totals()
         lost = max(0, expected - received)
         share = (lost + late) / expected if expected else 0.0
@@ -141,7 +143,7 @@ class Reports:
             lost,
             late,
             self._receiver.concealed,
-            self._receiver.counts.jitter / self._receiver.clock,
+            counts.jitter / self._receiver.clock if counts else 0.0,
             self._far_loss,
             self._far_jitter,
             self.round_trip,

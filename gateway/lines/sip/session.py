@@ -226,6 +226,7 @@ class Session:
         repeat, missed = self.shared.acks.tick(now)
         effects += [SendResponse(tx, response) for tx, response in repeat]
         if missed:
+            self.confirmed = True  # as good as it gets: BYE may go now (section 15)
             if self._bye_waits:
                 return [*effects, *self._send_bye(HangUp())]
             return [*effects, *self._fail(408, "the answer was not acknowledged")]

@@ -41,7 +41,7 @@ class SessionExpires:
 
 def min_se(message: Message) -> int:
     """Read Min-SE; 90 when there is none (RFC 4028, section 5)."""
-    return max(SMALLEST, number(message, "Min-SE") or SMALLEST)
+    return number(message, "Min-SE") or SMALLEST
 
 
 class SessionTimer:
@@ -50,7 +50,7 @@ class SessionTimer:
     def __init__(self, wanted: int = DEFAULT, smallest: int = SMALLEST) -> None:
         self.wanted = wanted
         "seconds we ask for; 0: we ask for no timer, and accept one that is asked for"
-        self.smallest = max(SMALLEST, smallest)
+        self.smallest = smallest
         self._interval = 0
         self._we_refresh = False
         self._refresh_at: float | None = None

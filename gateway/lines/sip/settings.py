@@ -112,8 +112,6 @@ class SipSettings:
     nat: Literal["auto", "always", "never"] = "auto"
     media_timeout: Annotated[float, Meta(ge=0)] = 30.0
     "seconds without a packet after which the far end is taken for dead; 0: never"
-    jitter_target: Annotated[float, Meta(ge=0, le=1)] = 0.04
-    "seconds the jitter buffer holds to begin with"
     key_ms: Annotated[int, Meta(ge=40, le=1000)] = 120
     "length of a key that we press"
     key_gap_ms: Annotated[int, Meta(ge=40, le=1000)] = 80
