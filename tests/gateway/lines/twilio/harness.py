@@ -92,8 +92,12 @@ async def serving(
     answer: FakeAnswer | None = None,
     http_client: Any = None,
     other: Callable[..., asyncio.BaseProtocol] | None = None,
+    settle: float = 60.0,
 ) -> AsyncIterator[Served]:
-    """Serve a line; at the end, see that no connection is left open."""
+    """Serve a line; at the end, wait `settle` seconds and see that no connection is left open.
+
+    In virtual time the wait is longer than every time-out of the line.
+    """
     answer = answer or FakeAnswer()
     line = TwilioLine(settings or TwilioSettings(), answer, "desk", http_client=http_client)
     config = uvicorn.Config(
@@ -113,7 +117,7 @@ async def serving(
         server.close()
         for connection in list(state.connections):
             connection.shutdown()
-        await asyncio.sleep(60)  # virtual: longer than every time-out of the line
+        await asyncio.sleep(settle)
         await server.wait_closed()
     assert not state.connections, "a connection was left open"
     assert not line.legs, "a leg was left behind"

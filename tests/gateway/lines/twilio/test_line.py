@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from gateway.events import CallerGone
+from gateway.lines.twilio.leg import TwilioLeg
+from gateway.lines.twilio.line import _Stream
 from gateway.lines.twilio.settings import TwilioSettings
+from gateway.lines.twilio.signature import sign
+from gateway.lines.twilio.socket import MediaSocket
 from gateway.lines.twilio.tokens import Ticket
 from gateway.ports import Refusal
+from media.playout import Playout
 from tests.gateway.lines.twilio.harness import (
     CALL,
     CONNECTED,
     FakeAnswer,
+    Served,
     far_end,
     media_message,
     raw_end,
     serving,
     start_message,
+    upgrade,
 )
 from tests.support import virtual_time
 
 SECURED = TwilioSettings(auth_token="12345")
-SIGN = {"X-Twilio-Signature": ""}
 
 
 def stream_signature(port: int) -> dict[str, str]:
-    from gateway.lines.twilio.signature import sign
-
     return {"X-Twilio-Signature": sign("12345", f"wss://127.0.0.1:{port}/twilio/stream")}
 
 
@@ -263,3 +269,52 @@ def test_random_sockets_leak_nothing_and_disturb_nobody(seed: int) -> None:
         gone = [event for event in ear.events if isinstance(event, CallerGone)]
         assert len(gone) == 1
         assert ear.events[-1] is gone[0]
+
+
+def test_many_calls_refused_ones_too_leave_nothing_behind() -> None:
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    def alive() -> list[object]:
+        gc.collect()
+        kinds = (MediaSocket, TwilioLeg, _Stream, Playout)
+        return [one for one in gc.get_objects() if type(one) in kinds]
+
+    async def one(served: Served, n: int) -> None:
+        if n % 10 == 3:
+            raw, answer = await upgrade(served, extra="X-Forwarded-For: 203.0.113.9\r\n")
+            assert " 403 " in answer
+            raw.writer.close()
+            await raw.writer.wait_closed()
+            return
+        async with far_end(served) as far:
+            token = {"token": "wrong"} if n % 10 == 6 else {}
+            if n % 10 == 9:
+                await far.send("{")
+            else:
+                await far.start(callSid=f"CA{n}", customParameters=token)
+            if n % 10 in (6, 9):
+                await far.closed()
+            elif n % 2:
+                await far.send(media_message(2, 0))
+                served.answer.leg.hang_up("bye")
+                await far.closed()
+
+    async def story() -> tuple[list[int], list[object]]:
+        files = []
+        async with serving() as served:
+            for n in range(100):
+                await one(served, n)
+                if n % 50 == 9:
+                    await asyncio.sleep(5)
+                    files.append(open_files())
+            await asyncio.sleep(5)
+            files.append(open_files())
+            assert len(served.answer.legs) == 70
+            served.answer.legs.clear()
+            served.answer.ears.clear()
+            return files, alive()
+
+    files, left = virtual_time.run(story())
+    assert files[0] == files[-1]
+    assert left == []
