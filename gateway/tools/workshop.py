@@ -177,7 +177,8 @@ def likely_name(heard: str, spelled: str) -> str:
         return letters
     like = SequenceMatcher(None, heard.lower(), letters.lower()).ratio()
     # A spelling whose beginning was lost is a worse name than the one that was heard.
-    return letters if like >= 0.5 and len(letters) >= len(heard) - 2 else heard
+    short = len(heard) - len(letters)
+    return letters if short <= 0 or (short == 1 and like >= 0.5) else heard
 
 
 def resolve(day: str, today: date) -> date | None:

@@ -74,7 +74,7 @@ class Dialogue:
 
     def _understood(self, state: State, found: Found, clear: bool) -> State:
         before = state.slots
-        state, answered, done = self._answer(self._learn(state, found), found)
+        state, answered, done = self._answer(self._learn(state, found), found, before)
         if done:
             return state
         intent = next((i for i in found.intents if not (i.alone and answered)), None)
@@ -115,7 +115,9 @@ class Dialogue:
                         slots.pop(other, None)
         return replace(state, slots=slots, skipped=state.skipped - set(found.slots))
 
-    def _answer(self, state: State, found: Found) -> tuple[State, bool, bool]:
+    def _answer(
+        self, state: State, found: Found, before: Mapping[str, Value]
+    ) -> tuple[State, bool, bool]:
         """Take a yes or a no as the answer to the question heard.
 
         Gives the state, whether it was an answer, and whether that settles what is said next.
@@ -126,6 +128,11 @@ class Dialogue:
             yes_no = slot.kind == "yes_no"
             if not yes_no and (not slot.yes or name in told):
                 continue
+            if name in before or state.agreed.get(name) == state.heard.question:
+                continue  # it was answered; the next question is what was not heard
+            if yes_no and found.answer != "unclear":  # the next time it is a new question
+                fresh = {k: v for k, v in state.asked.items() if not k.startswith(f"{name}:")}
+                state = replace(state, asked=fresh)
             if found.answer == "no":
                 return self._no(state, name, found)
             if found.answer == "yes":

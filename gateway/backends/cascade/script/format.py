@@ -195,6 +195,8 @@ def load(file: TomlFile) -> Script:
     wrong = [Mistake(path, file.line(path), said) for path, said in _mistakes(script)]
     if wrong:
         raise TomlError(file.name, wrong)
+    # Made ready here, where it may take its milliseconds, and not in the first call's first turn.
+    assert script.lists is not None and script.grouped is not None
     return script
 
 

@@ -163,6 +163,8 @@ class Progress:
             state,
             results=results,
             made={**state.made, into: wanted},
+            # What was said of the last result is not said of the next.
+            told=frozenset(key for key in state.told if not key.startswith(f"{state.task}:")),
             calls=state.calls + 1,
             plan=replace(state.plan, text=text, calls=(call,)),
         )
@@ -224,7 +226,7 @@ class Progress:
             agreed={n: q for n, q in state.agreed.items() if n not in forget},
             results={n: r for n, r in state.results.items() if n not in forget},
             made={n: a for n, a in state.made.items() if n not in forget},
-            asked={n: c for n, c in state.asked.items() if n not in forget},
+            asked={n: c for n, c in state.asked.items() if n.split(":")[0] not in forget},
         )
         return self.advance(state, said, frozenset())
 

@@ -45,11 +45,13 @@ class Listening:
     def understand(self, text: str) -> Found:
         """Take an utterance apart."""
         heard = words(text)
-        aside = any(
-            i.alone and (i.kind or i.task) and _meant(i, heard) for i in self.script.intents
-        )
+        meant = [intent for intent in self.script.intents if _meant(intent, heard)]
+        acts = [intent for intent in meant if intent.kind or intent.task or intent.tool]
+        # Who asks for something else does not give their bare name in the same breath.
+        aside = bool(acts)
+        leaves = any(intent.alone for intent in acts)
         for name in self.pending:
-            if self.script.slots[name].whole and heard.content and not aside:
+            if self.script.slots[name].whole and heard.content and not leaves:
                 return Found(heard, {name: text.strip()}, verdict(text, self.language))
         found: dict[str, Value] = {}
         for name, slot in self.script.slots.items():
@@ -57,13 +59,9 @@ class Listening:
             if value is not None and value != "" and value != {}:
                 found[name] = value
         self._last_names(heard, found)
-        if not aside:
+        if not leaves:
             self._texts(heard, found)
-        intents = tuple(
-            intent
-            for intent in self.script.intents
-            if _meant(intent, heard) and not (intent.alone and found)
-        )
+        intents = tuple(intent for intent in meant if not (intent.alone and found))
         return Found(heard, found, self._answer(heard), intents)
 
     def _asked(self, name: str) -> bool:
@@ -162,12 +160,12 @@ class Listening:
                     found[name] = whole[1]
 
     def _texts(self, heard: Words, found: dict[str, Value]) -> None:
+        decided = verdict(heard.text, self.language) != "unclear"
+        broken_off = heard.unfinished and len(heard.content) < 4
         for name in self.pending:
-            slot = self.script.slots[name]
-            broken_off = heard.unfinished and len(heard.content) < 4
-            if slot.kind != "text" or found or broken_off:
+            if self.script.slots[name].kind != "text" or found:
                 continue
-            if heard.content or verdict(heard.text, self.language) != "unclear":
+            if decided or (heard.content and not broken_off):
                 found[name] = heard.text.strip()
 
     def _answer(self, heard: Words) -> Verdict:
