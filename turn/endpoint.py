@@ -26,6 +26,10 @@ from turn.profile import DEFAULT, Profile
 from turn.words import Lexicon, Reading, plausible, read
 
 
+EVEN = 0.5
+"""Belief at which a turn may as well go on as be over."""
+
+
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
     """What holds for all profiles."""
@@ -220,14 +224,16 @@ class Endpoint:
             return profile.longest
         if believed is None or (not pause.answers and pause.waiting):
             return profile.longest
+        habit = self._longest_pause
         wait = profile.shortest
         if believed < profile.end:
             reading = pause.reading or Reading()
-            if owed(reading) or (believed <= profile.unfinished and not series(reading)):
-                return profile.patience
-            share = min(1.0, (profile.end - believed) / max(profile.end - 0.5, 0.01))
+            unfinished = believed <= profile.unfinished and not series(reading)
+            if unfinished or (believed < EVEN and owed(reading)):
+                return max(profile.patience, min(profile.stretch * habit, profile.most))
+            share = min(1.0, (profile.end - believed) / max(profile.end - EVEN, 0.01))
             wait = profile.unsure + share * (profile.longest - profile.unsure)
-        return max(wait, min(profile.habit * self._longest_pause, profile.longest))
+        return max(wait, min(profile.habit * habit, profile.longest))
 
     def _words_owed(self, pause: Pause, now: int) -> bool:
         """Say whether words that could still change the decision are on their way."""

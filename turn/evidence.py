@@ -25,11 +25,11 @@ class Weights:
     figures stand in `docs/turn-taking.md`. These are round numbers on the same side.
     """
 
-    open: float = -3.0
+    open: float = -3.5
     "the last word leans on one that is still to come: `and`, `with a`, `my number is`"
     leaning: float = -1.0
     "a word that turns seldom end on, or that the recogniser often takes for another"
-    filler: float = -3.0
+    filler: float = -3.5
     "the speaker is thinking aloud"
     opener: float = -2.0
     "nothing was said yet but `well`, `sure`, `all right`: an answer, or the beginning of one"
@@ -61,6 +61,8 @@ class Asked:
     "`yes_no`, `name`, `digits`, `spelling`, `open`, or empty"
     length: int = 0
     "how many digits or letters are wanted; 0: not known"
+    question: bool = False
+    "the agent's last utterance asked something, and nobody said what"
 
     @staticmethod
     def parse(expects: str) -> Asked:
@@ -83,13 +85,13 @@ def belief(
     weights = weights or Weights()
     reading = read or Reading()
     odds = 0.0 if probability is None else _log_odds(probability)
-    if voiced < weights.short_seconds and not (asked.kind == "yes_no" and reading.answer):
+    if voiced < weights.short_seconds and not _answers(reading, asked):
         odds += weights.short
         reading = Reading()  # a word made of so little is a guess
     odds += _from_ending(reading, asked, weights)
     odds += _from_asked(reading, asked, weights)
     believed = 1 / (1 + math.exp(-odds))
-    beginning = reading.ending == "opener" and asked.kind != "yes_no"
+    beginning = reading.ending == "opener" and not _answers(reading, asked)
     wordless = read is not None and read.ending == "none"
     return min(believed, weights.opener_most) if beginning or wordless else believed
 
@@ -114,6 +116,11 @@ def owed(reading: Reading) -> bool:
     return reading.ending in ("open", "filler")
 
 
+def _answers(reading: Reading, asked: Asked) -> bool:
+    """Say whether a word of agreement or refusal is all that was asked for."""
+    return reading.answer and (asked.kind == "yes_no" or (asked.question and not asked.kind))
+
+
 def _log_odds(probability: float) -> float:
     probability = min(max(probability, 1 - SURE), SURE)
     return math.log(probability / (1 - probability))
@@ -128,8 +135,7 @@ def _from_ending(reading: Reading, asked: Asked, weights: Weights) -> float:
         case "leaning":
             return weights.leaning
         case "opener":
-            answers = asked.kind == "yes_no" and reading.answer
-            return weights.answered if answers else weights.opener
+            return weights.answered if _answers(reading, asked) else weights.opener
         case "closing":
             return weights.closing
         case "plain":

@@ -6,7 +6,7 @@ of the caller's sound alone and has no other clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from turn.endpoint import Endpoint, EndpointSettings
@@ -86,7 +86,9 @@ class TurnTaking:
                 self._choose(profile(name))
                 return []
             case Moment(expects=expects, tool_running=running):
-                self._endpoint.asked = Asked.parse(expects)
+                self._endpoint.asked = replace(
+                    Asked.parse(expects), question=self._endpoint.asked.question
+                )
                 self._endpoint.drafting = not running
                 self._tool_running = running
                 return []
@@ -182,6 +184,7 @@ class TurnTaking:
 
     def _began(self, began: AgentBegan) -> list[TurnOutput]:
         was, self._agent = self._agent, began
+        self._endpoint.asked = replace(self._endpoint.asked, question=began.asks)
         fresh = was is None and self._gate.voiced and self._overlap is None
         # A caller who is speaking as the agent begins is heard as cutting in from that moment.
         return self._overlap_from(self._now) if fresh and self._interruptible else []
