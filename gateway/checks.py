@@ -10,9 +10,12 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gateway.config import Settings, secrets
+
+if TYPE_CHECKING:
+    from gateway.agents.loading import Agent
 
 State = Literal["good", "note", "wrong"]
 
@@ -82,14 +85,33 @@ def _runtime(settings: Settings) -> Iterator[Finding]:
 
 
 def _agents(settings: Settings) -> Iterator[Finding]:
-    folder = settings.agents.folder
-    files = sorted(folder.glob("*.toml"))
-    if not files:
+    from gateway.agents.library import AgentLibrary
+
+    folder, default = settings.agents.folder, settings.agents.default
+    library = AgentLibrary(folder)
+    broken = library.problems()
+    for error in broken.values():
+        for line in str(error).splitlines():
+            yield Finding("agents", "wrong", line)
+    names = library.names()
+    for name in names:
+        if name not in broken:
+            yield Finding("agents", "good", _agent(library.get(name), name == default))
+    if not names:
         yield Finding("agents", "wrong", f"{folder} holds no agent (agents.folder)")
-        return
-    if settings.agents.default not in {each.stem for each in files}:
-        said = f"{folder} has no {settings.agents.default}.toml (agents.default)"
-        yield Finding("agents", "wrong", said)
+    elif default not in names:
+        yield Finding("agents", "wrong", f"{folder} has no {default}.toml (agents.default)")
+
+
+def _agent(agent: Agent, default: bool) -> str:
+    """Say who answers with what."""
+    backend = agent.file.backend
+    parts: list[str] = [backend.kind]
+    if backend.kind == "cascade":
+        parts += [str(part["kind"]) for part in (backend.recogniser, backend.model, backend.voice)]
+    tools = len(agent.specs)
+    said = f"{agent.name}: {', '.join(parts)}; {tools} tool{'' if tools == 1 else 's'}"
+    return f"{said}; answers where no other is named" if default else said
 
 
 def _server(settings: Settings) -> Iterator[Finding]:

@@ -24,15 +24,20 @@ def run(args: argparse.Namespace) -> int:
     chosen = settings(args)
     asked = {name: value for name in ("host", "port") if (value := getattr(args, name)) is not None}
     chosen = replace(chosen, server=replace(chosen.server, **asked))
+    from gateway.agents.library import UnknownAgentError
+    from gateway.agents.places import AgentError
     from gateway.app import serve
+    from gateway.config import secrets
     from gateway.observe.diagnostics import speak
-    from inference import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
+    from inference.errors import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
 
-    speak(chosen.log.level)
+    operators = (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing)
+    speak(chosen.log.level, tuple(secrets(chosen).values()))
     try:
         return serve(chosen)
-    except (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing) as error:
-        complain(str(error))
+    except (AgentError, UnknownAgentError, *operators) as error:
+        for line in str(error).splitlines():
+            complain(line)
         return 2
     except OSError as error:
         place = f"{chosen.server.host}:{chosen.server.port}"

@@ -57,10 +57,20 @@ def test_a_folder_without_agents_is_in_the_way(tmp_path: Path) -> None:
     assert found(settings, "agents") == [
         ("wrong", f"{tmp_path} holds no agent (agents.folder)"),
     ]
-    (tmp_path / "other.toml").touch()
-    assert ("wrong", f"{tmp_path} has no workshop.toml (agents.default)") in found(
-        settings, "agents"
-    )
+    (tmp_path / "other.toml").write_text("langwidge = 'en'\n")
+    said = found(settings, "agents")
+    assert ("wrong", f"{tmp_path} has no workshop.toml (agents.default)") in said
+    assert [text for _, text in said if "did you mean language?" in text]
+
+
+def test_the_agents_and_what_they_answer_with_are_told() -> None:
+    assert found(Settings(), "agents") == [
+        (
+            "good",
+            "workshop: cascade, moonshine, scripted, hibari; 5 tools; "
+            "answers where no other is named",
+        )
+    ]
 
 
 def test_a_wanted_provider_that_is_missing_is_in_the_way() -> None:
