@@ -25,7 +25,7 @@ CALL_FIELDS = ("caller", "callee", "line", "direction")
 class BackendChoice:
     """Who answers: a speech-to-speech model, or a cascade of three parts."""
 
-    kind: Literal["cascade", "realtime", "live", "nova", "gemini"] = "cascade"
+    kind: Literal["cascade", "realtime", "live", "nova", "gemini", "bridge"] = "cascade"
     model: Mapping[str, Any] = field(default_factory=lambda: {"kind": "scripted"})
     "a table with `kind` and that kind's own settings; so are the other two"
     recogniser: Mapping[str, Any] = field(default_factory=lambda: {"kind": "moonshine"})

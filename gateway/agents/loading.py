@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
 from gateway.agents.places import placed
+from gateway.backends.cascade.script.dialogue import CALL_NOTE
 from gateway.backends.cascade.script.format import Script
 from gateway.backends.cascade.script.format import load as load_script
 from gateway.call.settings import ConversationSettings
@@ -108,7 +109,7 @@ class Agent:
         if not found:
             return None
         text = "About this call: " + "; ".join(f"{k} is {v}" for k, v in found.items()) + "."
-        return Entry("note", text)
+        return Entry("note", text, name=CALL_NOTE, data=found)
 
     def context(self, call: CallInfo, began: datetime) -> ToolContext:
         """Give what the tools of a call are told; `began` has a time zone."""

@@ -26,18 +26,22 @@ def write_key(call_id: str, name: str, arguments: Json, before: int) -> str:
     return hashlib.sha256(deed.encode()).hexdigest()[:32]
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the model asked for."""
+
+    asked: ToolAsked
+    run: str
+    "its id in the call; the model's own need not be unique"
+    spec: ToolSpec | None
+    "None: there is no such tool"
+
+
 @dataclass(slots=True)
 class Ask:
     """One request of the model, from the asking to the answer."""
 
-    id: str
-    "the model's own id, which need not be unique"
-    run: str
-    "unique in the call"
-    reply: int
-    name: str
-    arguments: Json
-    spec: ToolSpec | None
+    of: Request
     draft: bool
     state: Literal["held", "running", "waiting", "over"] = "held"
     "held: a draft's write; waiting: an identical write runs"
@@ -55,12 +59,36 @@ class Ask:
     ready: bool = False
     "there is something to tell the model"
     answered: bool = False
-    remembered: bool = False
-    "the answer is in the history"
+    "it was told"
     stale: bool = False
     "the caller went on while it ran"
     last_straw: bool = False
     "the model had been told to stop asking"
+
+    @property
+    def run(self) -> str:
+        """Its id in the call."""
+        return self.of.run
+
+    @property
+    def reply(self) -> int:
+        """The reply it belongs to."""
+        return self.of.asked.reply
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.of.asked.name
+
+    @property
+    def arguments(self) -> Json:
+        """What the tool is to be called with."""
+        return self.of.asked.arguments
+
+    @property
+    def spec(self) -> ToolSpec | None:
+        """What is known of the tool."""
+        return self.of.spec
 
     @property
     def write(self) -> bool:
@@ -112,7 +140,7 @@ class Asks:
         turn = self._rounds.setdefault(asked.reply, _Round())
         turn.asks += 1
         turn.last = now
-        ask = Ask(asked.ask, run, asked.reply, asked.name, asked.arguments, spec, draft)
+        ask = Ask(Request(asked, run, spec), draft)
         self._all.append(ask)
         return ask
 

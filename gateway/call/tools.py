@@ -165,7 +165,7 @@ class ToolDesk:
         for ask in asks:
             ask.draft = False
             if ask.answered:
-                effects.append(self._remember(ask))
+                effects.append(Remember(ask.response()))
             elif ask.state == "held":
                 effects += self._write(ask, caller, now)
         return effects + self._settle(now)
@@ -208,7 +208,7 @@ class ToolDesk:
                 ask.finish(CANCELLED, "cancelled", now)
             elif not ask.ready:
                 ask.result, ask.ready, ask.stale = STILL_RUNNING, True, True
-        effects += [self._remember(ask) for ask in asks]
+        effects += [Remember(ask.response()) for ask in asks]
         effects += [self._answer(ask, proceed=False) for ask in asks]
         self._asks.close(reply)
         self._wait(now)
@@ -317,22 +317,18 @@ class ToolDesk:
             if not all(ask.ready for ask in asks) or now < self._asks.round(reply).last + BURST:
                 continue
             over = any(ask.last_straw for ask in asks)
-            effects += [self._remember(ask) for ask in asks if not ask.draft]
+            effects += [Remember(ask.response()) for ask in asks if not ask.draft]
             effects += [self._answer(ask, proceed=ask is asks[-1] and not over) for ask in asks]
             effects += [GiveUp(reply)] if over else []
             self._asks.next_round(reply)
         self._wait(now)
         return effects
 
-    def _remember(self, ask: Ask) -> Remember:
-        ask.remembered = True
-        return Remember(ask.response())
-
     def _answer(self, ask: Ask, *, proceed: bool) -> Answer:
         ask.answered = True
         return Answer(
             ask.reply,
-            ask.id,
+            ask.of.asked.ask,
             ask.name,
             ask.result,
             ask.outcome,

@@ -57,13 +57,14 @@ class TextCall:
     ) -> None:
         self.agent = agent
         info = CallInfo("call-1", "test", agent.name, caller, variables=dict(variables or {}))
-        self.variables = agent.variables(info)
         (script,) = agent.scripts.values()
         self.model = ScriptedModel(script)
         self.store = Store(folder / "tools.sqlite")
         self.toolbox = Toolbox(agent.tools, self.store).open(agent.context(info, began))
         self.desk = ToolDesk(DeskRules("call-1"))
-        self.history: list[Entry] = [Entry("agent", agent.file.lines.greeting)]
+        note = agent.note(info)
+        self.history: list[Entry] = [] if note is None else [note]
+        self.history.append(Entry("agent", agent.file.lines.greeting))
         self.used: list[Used] = []
         self.expects = ""
         self.ended = False
@@ -121,7 +122,6 @@ class TextCall:
             self.agent.file.instructions,
             tuple(history),
             self.agent.specs,
-            variables=self.variables,
         )
         self.requests.append(request)
         text, asks = "", []

@@ -17,6 +17,9 @@ from gateway.backends.cascade.script.templates import render
 from gateway.backends.cascade.script.understanding import Found, Listening, Value
 from gateway.events import Entry, Json
 
+CALL_NOTE = "call"
+"""The name of a note whose data are the variables of the call."""
+
 
 class Dialogue:
     """One script, ready to be gone through; holds no state of any call."""
@@ -28,16 +31,10 @@ class Dialogue:
 
     def begin(self, variables: Json) -> State:
         """Give the state before anything was said; the greeting asks the opening question."""
-        slots: dict[str, Value] = {}
-        for name, slot in self.script.slots.items():
-            given = variables.get(slot.variable) if slot.variable else None
-            if isinstance(given, str | int) and given != "":
-                known = str(given)
-                slots[name] = {"value": known, "known": known} if slot.kind == "choice" else given
         first = self.script.tasks[self.script.start].steps[:1]
         pending = first[0].fill[:1] if first else ()
         opening = Plan(self.script.lines.opening, self.script.lines.opening, pending)
-        return State(self.script.start, slots, variables, plan=opening, heard=opening)
+        return self._given(State(self.script.start, plan=opening, heard=opening), variables)
 
     def follow(self, state: State, entry: Entry) -> State:
         """Give the state after one more entry."""
@@ -48,10 +45,22 @@ class Dialogue:
                 return replace(state, spoken=(*state.spoken, entry.text))
             case "tool_result":
                 return self._progress.result(state, entry.name, entry.data)
+            case "note" if entry.name == CALL_NOTE:
+                return self._given(state, entry.data)
             case "note":
                 return self._progress.late(state, entry.name, entry.data)
             case "tool_ask":
                 return state
+
+    def _given(self, state: State, variables: Json) -> State:
+        """Take over what is known of the call before anyone speaks."""
+        slots = dict(state.slots)
+        for name, slot in self.script.slots.items():
+            given = variables.get(slot.variable) if slot.variable else None
+            if isinstance(given, str | int) and given != "":
+                known = str(given)
+                slots[name] = {"value": known, "known": known} if slot.kind == "choice" else given
+        return replace(state, slots=slots, variables={**state.variables, **variables})
 
     # --- the caller speaks ----------------------------------------------------------------------
 

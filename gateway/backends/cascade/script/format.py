@@ -196,7 +196,8 @@ def load(file: TomlFile) -> Script:
     if wrong:
         raise TomlError(file.name, wrong)
     # Made ready here, where it may take its milliseconds, and not in the first call's first turn.
-    assert script.lists is not None and script.grouped is not None
+    assert script.lists is not None
+    assert script.grouped is not None
     return script
 
 
