@@ -64,6 +64,20 @@ class FarEnd(Protocol):
         """End the call; `Phone.ended` follows."""
 
 
+class CallerLine(Protocol):
+    """How a caller gets at the gateway; one per kind of line."""
+
+    @property
+    def form(self) -> WireForm:
+        """What the line carries."""
+
+    def new_id(self) -> str:
+        """Draw a call's id, such as the line gives."""
+
+    async def call(self, call_id: str, phone: Phone) -> None:
+        """Place one call and return when it is over; `phone` is told how it went."""
+
+
 class Phone:
     """Carries out a plan on a line, and keeps the tape; knows no protocol.
 

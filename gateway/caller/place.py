@@ -11,13 +11,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import soundfile
 
-from gateway.caller import twilio
 from gateway.caller.measure import measure
 from gateway.caller.network import NetworkSettings
-from gateway.caller.phone import CallerEvent, Phone
+from gateway.caller.phone import CallerEvent, CallerLine, Phone
 from gateway.caller.plan import CallPlan
 from gateway.caller.report import CallReport
-from media.codec import wire_form
+from gateway.caller.twilio import TwilioCaller
 
 Watch = Callable[[str, CallerEvent], None]
 """Told of each event as it happens, with the call's id."""
@@ -62,20 +61,28 @@ async def place_call(
 ) -> CallReport:
     """Place one call and measure it."""
     chosen = options or CallOptions()
-    call_id = twilio.new_call_sid()
-    form = wire_form(*twilio.FORM)
+    line = _line(target, chosen)
+    call_id = line.new_id()
     seen = None if watch is None else lambda event: watch(call_id, event)
-    phone = Phone(plan, form, chosen.network, seen)
-    caller = twilio.TwilioCaller(
-        target.address,
-        webhook=chosen.webhook,
-        token=chosen.token,
-        agent=chosen.agent,
-        auth_token=chosen.auth_token,
-    )
-    await twilio.call(caller, call_id, phone)
+    phone = Phone(plan, line.form, chosen.network, seen)
+    await line.call(call_id, phone)
     # Other calls of this process must not wait for the arithmetic.
     return await asyncio.to_thread(_finish, call_id, phone, chosen.record)
+
+
+def _line(target: Target, options: CallOptions) -> CallerLine:
+    """Choose the line; another kind is another case."""
+    match target.line:
+        case "twilio":
+            return TwilioCaller(
+                target.address,
+                webhook=options.webhook,
+                token=options.token,
+                agent=options.agent,
+                auth_token=options.auth_token,
+            )
+        case _:
+            raise ValueError(f"no line named {target.line!r} can be called")
 
 
 async def place_calls(

@@ -26,8 +26,9 @@ from twilio.request_validator import RequestValidator
 
 from gateway.caller.phone import Phone
 from gateway.caller.twilio_wire import Clear, Mark, Media, Writer, parse
+from media.codec import WireForm, wire_form
 
-FORM = ("pcmu", 8000)
+MULAW = wire_form("pcmu", 8000)
 """What Twilio's streams carry."""
 
 CONNECT_SECONDS = 10.0
@@ -62,39 +63,47 @@ class TwilioCaller:
     auth_token: str = field(default="", repr=False)
     "signs the webhook and the upgrade; empty: unsigned"
 
+    @property
+    def form(self) -> WireForm:
+        """What the line carries."""
+        return MULAW
+
+    def new_id(self) -> str:
+        """Draw a CallSid as Twilio's look."""
+        return "CA" + secrets.token_hex(16)
+
+    async def call(self, call_id: str, phone: Phone) -> None:
+        """Place one call and return when it is over; `phone` is told how it went."""
+        try:
+            stream_url, parameters = await _ask_for_stream(self, call_id)
+        except RefusedError as refused:
+            phone.end("failure", str(refused))
+            return
+        far = _FarEnd(phone, self, call_id, parameters)
+        try:
+            transport, _ = await ws_connect(
+                lambda: far,
+                self.url,
+                extra_headers=_signature(self, stream_url, {}),
+                websocket_handshake_timeout=CONNECT_SECONDS,
+                use_aiofastnet=False,
+                logger_name=_SILENT,
+            )
+        except (WSHandshakeError, OSError, TimeoutError) as error:
+            phone.end("failure", f"the socket was refused: {_said(error)}")
+            return
+        try:
+            await phone.over.wait()
+        finally:
+            transport.disconnect(False)
+        try:
+            await transport.wait_disconnected()
+        except WSProtocolError as error:
+            phone.complain(f"31924: {error}")
+
 
 class RefusedError(Exception):
     """The call was turned away before it was answered."""
-
-
-async def call(target: TwilioCaller, call_sid: str, phone: Phone) -> None:
-    """Place one call and return when it is over; `phone` says how it was."""
-    try:
-        stream_url, parameters = await _ask_for_stream(target, call_sid)
-    except RefusedError as refused:
-        phone.end("failure", str(refused))
-        return
-    far = _FarEnd(phone, target, call_sid, parameters)
-    try:
-        transport, _ = await ws_connect(
-            lambda: far,
-            target.url,
-            extra_headers=_signature(target, stream_url, {}),
-            websocket_handshake_timeout=CONNECT_SECONDS,
-            use_aiofastnet=False,
-            logger_name=_SILENT,
-        )
-    except (WSHandshakeError, OSError, TimeoutError) as error:
-        phone.end("failure", f"the socket was refused: {_said(error)}")
-        return
-    try:
-        await phone.over.wait()
-    finally:
-        transport.disconnect(False)
-    try:
-        await transport.wait_disconnected()
-    except WSProtocolError as error:
-        phone.complain(f"31924: {error}")
 
 
 def _said(error: Exception) -> str:
@@ -259,8 +268,3 @@ class _FarEnd(WSListener):
                 self._phone.mark(mark.name)
             case Clear():
                 self._phone.clear()
-
-
-def new_call_sid() -> str:
-    """Draw a CallSid as Twilio's look."""
-    return "CA" + secrets.token_hex(16)

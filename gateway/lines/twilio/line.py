@@ -23,7 +23,7 @@ from gateway.lines.twilio.socket import (
 )
 from gateway.lines.twilio.tokens import Ticket, Tickets
 from gateway.lines.twilio.upgrade import UpgradeAsk, UpgradeRefusal, Upgrades
-from gateway.lines.twilio.webhook import STREAM_PATH, Gate, Webhooks
+from gateway.lines.twilio.webhook import STREAM_PATH, UNSIGNED, Gate, Webhooks
 from gateway.ports import Answer
 from media.codec import WireForm
 
@@ -59,6 +59,8 @@ class TwilioLine:
         self._rests: dict[str, TwilioRest] = {}
         self.legs: dict[str, TwilioLeg] = {}
         "by CallSid"
+        if not settings.secured:
+            log.info("twilio_unsecured", hint=UNSIGNED)
 
     def routes(self) -> list[Route]:
         """Give the webhooks' routes."""

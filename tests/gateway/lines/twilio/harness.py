@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from structlog.testing import capture_logs
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 from websockets.asyncio.client import ClientConnection, connect
@@ -20,6 +21,15 @@ from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.ports import Leg, LineEvent, Refusal
 from media.frame import AudioFrame
+
+
+@contextmanager
+def log_lines() -> Iterator[list[MutableMapping[str, Any]]]:
+    """Give what is logged, but for the word that a line without a secret says at its start."""
+    with capture_logs() as logs:
+        yield logs
+        logs[:] = [line for line in logs if line["event"] != "twilio_unsecured"]
+
 
 STREAM = "MZ0a"
 CALL = "CA1"

@@ -27,6 +27,7 @@ from tests.gateway.lines.twilio.harness import (
     FakeAnswer,
     Served,
     far_end,
+    log_lines,
     media_message,
     raw_end,
     serving,
@@ -57,6 +58,17 @@ def test_an_unsecured_stream_names_its_agent_and_parties() -> None:
     assert (info.line, info.rate, info.codec) == ("twilio", 8000, "pcmu")
 
 
+@pytest.mark.parametrize(("settings", "lines"), [(TwilioSettings(), 1), (SECURED, 0)])
+def test_a_line_without_a_secret_says_so_at_its_start(settings: TwilioSettings, lines: int) -> None:
+    async def story() -> None:
+        async with serving(settings):
+            pass
+
+    with capture_logs() as logs:
+        virtual_time.run(story())
+    assert [line["event"] for line in logs] == ["twilio_unsecured"] * lines
+
+
 def test_a_token_brings_the_webhooks_ticket_and_is_not_told_on() -> None:
     async def story() -> FakeAnswer:
         async with serving(SECURED) as served:
@@ -66,7 +78,7 @@ def test_a_token_brings_the_webhooks_ticket_and_is_not_told_on() -> None:
                 await far.start(customParameters={"token": "t0k3n", "agent": "other"})
                 return served.answer
 
-    with capture_logs() as logs:
+    with log_lines() as logs:
         info = virtual_time.run(story()).leg.info
     assert (info.agent, info.caller, info.callee) == ("sales", "+1", "+2")
     assert "t0k3n" not in json.dumps([logs, dict(info.variables)], default=str)
@@ -91,7 +103,7 @@ def test_a_secured_stream_without_its_token_is_refused(
                 await far.start(customParameters=parameters)
                 return await far.closed(), served.answer
 
-    with capture_logs() as logs:
+    with log_lines() as logs:
         closed, answer = virtual_time.run(story())
     assert closed == (1008, said)
     assert not answer.legs
@@ -154,7 +166,7 @@ def test_a_stream_that_never_starts_is_closed() -> None:
             await far.send(CONNECTED)
             return await far.closed(), loop.time() - began
 
-    with capture_logs() as logs:
+    with log_lines() as logs:
         closed, seconds = virtual_time.run(story())
     assert closed == (1008, "the stream did not start in time")
     assert seconds == pytest.approx(5, abs=0.1)
@@ -207,7 +219,7 @@ def test_a_fault_of_ours_ends_that_call_alone() -> None:
             await two.send({**media_message(2, 0), "streamSid": "MZ2"})
             return code, len(answer.ears[1].frames)
 
-    with capture_logs() as logs:
+    with log_lines() as logs:
         assert virtual_time.run(story()) == (1011, 1)
     assert events == [CallerGone("socket lost: 1011 internal error", failure=True)]
     faults = [one for one in logs if one["event"] == "fault_in_media_socket"]
