@@ -5,12 +5,12 @@ One `TurnAssessor` a process, one `TurnStream` a call:
     assessor = TurnAssessor(runtime)             # loads the model; takes some 0.2 s
     stream = assessor.open(8000)
     stream.feed(frame.samples())                 # every frame, in order; gaps as silence
-    answer = await stream.assess(start, at, due_seconds)   # TurnAssessed; probability None: too late
+    said = await stream.assess(start, at, due_seconds)     # TurnAssessed
     stream.close()
 
 Offline, in this thread and without a deadline: `stream.assess_now(start, at)`.
-Questions of all calls queue by when they are due; what cannot be in time is dropped before it costs,
-and then, as when the model fails, there is no probability and silence decides.
+Questions of all calls queue by when they are due; what cannot be in time is dropped before it
+costs, and then, as when the model fails, the probability is None and silence decides.
 
 On a processor one question is one run, since batches gain nothing there, and short turns are asked
 with a shorter window; a GPU takes what has gathered in a few milliseconds as one batch.
@@ -34,7 +34,7 @@ from inference.runtime import Runtime, Session
 from media.frame import Samples
 from turn.events import TurnAssessed
 from turn.features import BANDS, FRAMES, FRAMES_PER_SECOND, Floats, TurnSound
-from turn.smartturn import INPUT, SHIFTS, for_gpu, with_plain_softmax, with_window
+from turn.smartturn import FLOAT_SHIFT, INPUT, SHIFTS, for_gpu, with_plain_softmax, with_window
 
 MODEL = "smart-turn"
 
@@ -154,7 +154,7 @@ class TurnAssessor:
         """Run the model on pictures of one window, `[batch, 80, frames]`."""
         frames = pictures.shape[2]
         said = self._sessions[frames].run({INPUT: pictures})[0][:, 0].astype(np.float64)
-        shift = SHIFTS.get(frames, 0.0)
+        shift = FLOAT_SHIFT if self._on_gpu else SHIFTS.get(frames, 0.0)
         if shift:
             said = 1.0 / (1.0 + (1.0 / np.clip(said, 1e-9, 1.0) - 1.0) * np.exp(-shift))
         found: list[float] = said.tolist()
