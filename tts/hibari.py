@@ -134,7 +134,10 @@ class Hibari:
         ids = [0, *(self._vocabulary[each] for each in phonemes), 0]
         if len(ids) < 3:
             return Spoken(np.zeros(0, np.float32), ())
-        inputs = {"ids": np.array([ids], np.int64), "speed": np.ones(1, np.float32)}
+        inputs: dict[str, npt.NDArray[Any]] = {
+            "ids": np.array([ids], np.int64),
+            "speed": np.ones(1, np.float32),
+        }
         *spectrum, lasting = session.run(inputs)
         durations = np.asarray(lasting, np.float32).reshape(-1)
         noise = np.random.default_rng(0)  # the same text always sounds the same
