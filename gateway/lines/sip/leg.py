@@ -122,6 +122,14 @@ class SipLeg:
             self.playout.resume(now)
         self._held = held
 
+    def move(self, stream: RtpStream, sockets: MediaSockets) -> None:
+        """Go on over another call: a transfer put someone else in the place of the far end."""
+        self._sockets.close()
+        self._stream, self._sockets = stream, sockets
+        self._since = self._loop.time()
+        sockets.start(self._received)
+        self.agree(stream.agreement)
+
     def notice(self, event: LineEvent) -> None:
         """Pass an event on, now or as soon as somebody listens."""
         if self._ear is None:

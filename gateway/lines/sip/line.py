@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import structlog
 
-from gateway.events import CallerKey, TransferEnded
+from gateway.events import CallerKey, CallInfo, TransferEnded
 from gateway.lines.sip.accounts import Accounts
-from gateway.lines.sip.admission import Admission, Verdict
+from gateway.lines.sip.admission import Admission, Verdict, rejection
+from gateway.lines.sip.codecs import Codec
 from gateway.lines.sip.core import CallKey, Invited
-from gateway.lines.sip.hop import Hop, Timers
+from gateway.lines.sip.desk import Desk, Member
+from gateway.lines.sip.dialing import DialOrder, DialOutcome, Placed, Route, find_route
+from gateway.lines.sip.hop import Timers
 from gateway.lines.sip.identity import call_info
 from gateway.lines.sip.leg import SipLeg
-from gateway.lines.sip.media_socket import MediaSockets
 from gateway.lines.sip.message import Request, Response
 from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.offer import Agreement, LocalMedia, Negotiation, Srtp
+from gateway.lines.sip.placing import Dial
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.stream import RtpStream, StreamSettings
-from gateway.lines.sip.ua import Ground
+from gateway.lines.sip.transfers import Transfers
 from gateway.lines.sip.vocabulary import (
     Accept,
     ChangeMedia,
@@ -31,12 +29,9 @@ from gateway.lines.sip.vocabulary import (
     HangUp,
     KeyCame,
     MediaAgreed,
-    Order,
     Over,
     PressKey,
     Rang,
-    Refer,
-    ReferDecision,
     Referred,
     Report,
     Ring,
@@ -47,21 +42,8 @@ from gateway.ports import Answer
 log = structlog.get_logger("sip")
 
 
-@dataclass(slots=True)
-class _Line:
-    """One call as the line knows it."""
-
-    sockets: MediaSockets
-    hop: Hop
-    verdict: Verdict
-    request: Request
-    leg: SipLeg | None = None
-    begun: bool = False
-    timer: asyncio.TimerHandle | None = None
-
-
 class SipLine:
-    """Takes SIP calls and gives their legs to the gateway."""
+    """Takes and places SIP calls, and gives their legs to the gateway."""
 
     def __init__(
         self,
@@ -77,19 +59,21 @@ class SipLine:
         self.network = SipNetwork(settings, self, timers)
         self._answer = answer
         self._quality = quality
+        self._default = default_agent
         self._admission = Admission(settings, answer, default_agent, token)
         self._accounts = Accounts(settings, self.network)
-        self._lines: dict[CallKey, _Line] = {}
-        self._legs: dict[SipLeg, CallKey] = {}
+        self._desk = Desk(settings, self.network, self)
+        self._transfers = Transfers(self._desk, self.network)
         self._loop = asyncio.get_running_loop()
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._desk)
 
     async def run(self, ready: Callable[[], None] | None = None) -> None:
         """Serve until cancelled; raises OSError when a port is taken."""
         async with asyncio.TaskGroup() as group:
             await self.network.open(group)
+            self._transfers.group = group
             self._accounts.begin()
             if ready is not None:
                 ready()
@@ -100,13 +84,17 @@ class SipLine:
 
     async def _leave(self) -> None:
         """Say goodbye to everybody: BYE, and the registrations taken back."""
-        for key in list(self._lines):
-            self._order(key, HangUp("the gateway stops"))
+        for member in self._desk.members:
+            self._desk.order(member.key, HangUp("the gateway stops"))
         self._accounts.leave()
         await asyncio.sleep(0.05)  # what was just sent leaves the process
         await self.network.close()
 
-    # --- from the network
+    def registration(self, trunk: str) -> str:
+        """Say how a trunk's registration stands: `registered`, `failed`, ..."""
+        return self._accounts.state(trunk)
+
+    # --- calls that come in
 
     def invited(self, invited: Invited) -> None:
         """Let a call in, or refuse it in the right words."""
@@ -121,109 +109,106 @@ class SipLine:
             else:
                 self.network.perform(core.refuse(arrived, verdict.code, now, verdict.headers))
             return
-        try:
-            sockets = MediaSockets.open(self.settings.host, self.settings.rtp_ports)
-        except OSError as error:
-            log.warning("sip_no_ports", reason=str(error))
-            busy = [("Retry-After", "10")]
-            self.network.perform(core.refuse(arrived, 503, now, busy))
+
+        def describe(codec: Codec) -> CallInfo:
+            return _describe(arrived.request, verdict, codec)
+
+        member = self._desk.admit(invited, verdict.srtp, describe)
+        if member is None:
             return
-        ground = self._ground(arrived.hop, sockets.port, verdict.srtp)
-        contact = self.network.contact(arrived.hop, "")
-        key, effects = core.open(invited, ground, contact, now)
-        if key is None:
-            sockets.close()
-        else:
-            self._lines[key] = _Line(sockets, arrived.hop, verdict, arrived.request)
-        self.network.perform(effects)
-        if key is not None and key in self._lines:
-            self._greet(key)
+        if invited.replaces is not None and self._transfers.replace(invited.replaces, member):
+            self._desk.order(member.key, Accept())
+            return
+        self._greet(member)
 
-    def _ground(self, hop: Hop, port: int, srtp: Srtp) -> Ground:
-        settings = self.settings
-        local = LocalMedia(
-            self.network.local_host(hop.host), port, settings.codecs, srtp, settings.ptime_ms
-        )
-        media = Negotiation(local, secrets.randbits(48), secrets.token_bytes)
-        return Ground(self.network.call_settings, self.network.timers, token, media)
-
-    def _greet(self, key: CallKey) -> None:
+    def _greet(self, member: Member) -> None:
         """Ring, and answer."""
-        settings = self.settings
+        settings, desk = self.settings, self._desk
         if settings.progress != "none":
-            self._order(key, Ring(early=settings.progress == "early"))
-        line = self._lines.get(key)
-        if line is None:
+            desk.order(member.key, Ring(early=settings.progress == "early"))
+        if desk.get(member.key) is not member:
             return
         if settings.ring_before_answer:
-            line.timer = self._loop.call_later(
-                settings.ring_before_answer, self._order, key, Accept()
+            member.timer = self._loop.call_later(
+                settings.ring_before_answer, desk.order, member.key, Accept()
             )
         else:
-            self._order(key, Accept())
+            desk.order(member.key, Accept())
+
+    # --- calls that go out
+
+    async def dial(
+        self, order: DialOrder, progress: Callable[[str, int], None] | None = None
+    ) -> DialOutcome:
+        """Place a call, and wait until it is answered or is not; its agent then talks by itself.
+
+        `progress` hears of `ringing` and `early_media`; raises ValueError for an impossible order.
+        A call that is given up (by cancelling this) is cancelled or hung up.
+        """
+        agent = order.agent or self.settings.agent or self._default
+        refusal = self._answer.admit(agent)
+        identity = token()
+        if refusal is not None:
+            refused = rejection(refusal)
+            return DialOutcome("unavailable", identity, refused.code, refused.why)
+        route = find_route(order, self.settings, self.network.local_host("192.0.2.1"))
+        placed = Placed(order, identity, agent, route.trunk, progress)
+        member = await self._place(order, route, placed)
+        if member is None:
+            return DialOutcome("failed", identity, 0, "the address leads nowhere")
+        try:
+            return await placed.outcome
+        except asyncio.CancelledError:
+            self._desk.order(member.key, HangUp("given up"))
+            raise
+
+    async def _place(self, order: DialOrder, route: Route, placed: Placed) -> Member | None:
+        hops = await self.network.hops(route.first)
+        if not hops:
+            return None
+        routes = () if route.first == route.target else _as_route(route)
+        dial = Dial(
+            route.target,
+            route.local,
+            self.network.contact(hops[0], ""),
+            routes,
+            tuple(order.headers.items()),
+        )
+        return self._desk.place(
+            dial, hops[0], route.credentials, placed.describe, watch=placed.take
+        )
+
+    # --- from the network
 
     def reported(self, key: CallKey, report: Report) -> None:
         """Take what a call reports."""
-        line = self._lines.get(key)
-        if line is None:
+        member = self._desk.get(key)
+        if member is None:
             return
+        if member.watch is not None:
+            member.watch(report)
         match report:
-            case MediaAgreed(agreement):
-                self._agreed(key, line, agreement)
+            case MediaAgreed(agreement, early):
+                self._desk.agreed(member, agreement, early)
             case Established():
-                if line.leg is not None and not line.begun:
-                    line.begun = True
-                    self._answer.begin(line.leg)
+                self._established(member)
             case KeyCame(pressed):
-                if line.leg is not None:
-                    line.leg.notice(CallerKey(pressed))
-            case TransferWent(accepted, code, reason):
-                if line.leg is not None:
-                    line.leg.notice(TransferEnded(accepted, f"{code} {reason}"))
+                if member.leg is not None:
+                    member.leg.notice(CallerKey(pressed))
+            case TransferWent():
+                self._transfers.went(member, report)
             case Over():
-                self._over(key, line, report)
+                self._desk.over(member, report)
             case Referred():
-                self._order(key, ReferDecision(False))
+                self._transfers.referred(member, report)
             case Rang():
                 pass
 
-    def _agreed(self, key: CallKey, line: _Line, agreement: Agreement) -> None:
-        if line.leg is not None:
-            line.leg.agree(agreement)
+    def _established(self, member: Member) -> None:
+        if self._transfers.established(member) or member.leg is None or member.begun:
             return
-        settings = self.settings
-        media = StreamSettings(
-            line.hop.host,
-            time.time() - self._loop.time(),
-            f"{token()}@{self.network.local_host(line.hop.host)}",
-            settings.key_ms / 1000,
-            settings.key_gap_ms / 1000,
-        )
-        stream = RtpStream(agreement, media, secrets.randbelow)
-        verdict = line.verdict
-        info = call_info(
-            token(),
-            line.request,
-            verdict.agent,
-            agreement.codec,
-            trunk=verdict.trunk,
-            user=verdict.user,
-        )
-        line.leg = SipLeg(info, stream, line.sockets, self, settings.media_timeout)
-        self._legs[line.leg] = key
-
-    def _over(self, key: CallKey, line: _Line, over: Over) -> None:
-        del self._lines[key]
-        if line.timer is not None:
-            line.timer.cancel()
-        leg = line.leg
-        if leg is None:
-            line.sockets.close()
-            return
-        self._legs.pop(leg, None)
-        leg.over(over.reason or over.outcome, over.by == "failure")
-        if self._quality is not None and line.begun:
-            self._quality(leg)
+        member.begun = True
+        self._answer.begin(member.leg)
 
     def closed(self, key: CallKey) -> None:
         """Nothing is left to do: the leg ended with `Over`."""
@@ -234,35 +219,48 @@ class SipLine:
 
     # --- from the legs
 
-    def _order(self, key: CallKey, order: Order) -> None:
-        self.network.perform(self.network.core.order(key, order, self._loop.time()))
-
-    def _order_leg(self, leg: SipLeg, order: Order) -> None:
-        key = self._legs.get(leg)
-        if key is not None:
-            # Not from inside the call's own effect: what follows comes as an event of its own.
-            self._loop.call_soon(self._order, key, order)
+    def ended(self, leg: SipLeg) -> None:
+        """Take it that a leg's call is over."""
+        if self._quality is not None:
+            self._quality(leg)
 
     def press_by_info(self, leg: SipLeg, keys: str) -> None:
         """Press keys by INFO, one after the other."""
         pace = (self.settings.key_ms + self.settings.key_gap_ms) / 1000
         for index, key in enumerate(keys):
             order = PressKey(key, self.settings.key_ms)
-            self._loop.call_later(index * pace, self._order_leg, leg, order)
+            self._loop.call_later(index * pace, self._desk.order_leg, leg, order)
 
     def transfer_leg(self, leg: SipLeg, target: str, summary: str) -> None:
-        """Ask the caller's side to call someone else."""
-        self._order_leg(leg, Refer(target))
+        """Hand the caller on."""
+        try:
+            self._transfers.begin(leg, target, summary)
+        except ValueError as error:
+            outcome = TransferEnded(False, str(error))
+            # Not from inside the call's own effect: the outcome comes as an event of its own.
+            self._loop.call_soon(leg.notice, outcome)
 
     def hold_leg(self, leg: SipLeg, held: bool) -> None:
         """Put the caller on hold, or take them back."""
-        self._order_leg(leg, ChangeMedia("sendonly" if held else "sendrecv"))
+        self._desk.order_leg(leg, ChangeMedia("sendonly" if held else "sendrecv"))
 
     def end_leg(self, leg: SipLeg, reason: str) -> None:
         """Hang up."""
-        self._order_leg(leg, HangUp(reason))
+        self._desk.order_leg(leg, HangUp(reason))
 
     def leg_is_dead(self, leg: SipLeg, seconds: float) -> None:
         """Hang up on a far end that has gone silent."""
         log.info("sip_media_timeout", call_id=leg.info.call_id, seconds=round(seconds, 1))
-        self._order_leg(leg, HangUp("no media", 102))
+        self._desk.order_leg(leg, HangUp("no media", 102))
+
+
+def _describe(request: Request, verdict: Verdict, codec: Codec) -> CallInfo:
+    return call_info(token(), request, verdict.agent, codec, trunk=verdict.trunk, user=verdict.user)
+
+
+def _as_route(route: Route) -> tuple[str, ...]:
+    """Send through an outbound proxy that is not the target's own host."""
+    user, _, host = route.target.partition("@")
+    if route.first.partition(":")[2] == host and user:
+        return ()  # the Request-URI leads there by itself
+    return (f"<{route.first};lr>",)

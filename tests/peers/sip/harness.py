@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -76,23 +77,34 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 
 async def sipp(
-    scenario: str | Path, port: int, folder: Path, *more: str, seconds: float = 30.0
+    scenario: str, port: int | None, folder: Path, *more: str, seconds: float = 30.0
 ) -> None:
-    """Play a scenario against a port of the loopback; fails when SIPp does."""
-    file = scenario if isinstance(scenario, Path) else SCENARIOS / f"{scenario}.xml"
-    process = await asyncio.create_subprocess_exec(
-        *("sipp", f"127.0.0.1:{port}", "-sf", str(file), "-i", "127.0.0.1", "-mi", "127.0.0.1"),
-        *("-s", "bot", "-m", "1", "-nostdin", "-trace_err", "-trace_msg"),
-        *("-timeout", f"{seconds:.0f}s", "-timeout_error", "-mp", str(_free_block())),
-        *more,
-        cwd=folder,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "TERM": "dumb"},
-    )
-    _, said = await process.communicate()
-    if process.returncode != 0:
-        raise AssertionError(f"sipp: {process.returncode}\n{said.decode()}\n{_traces(folder)}")
+    """Play a scenario, against a port of the loopback or (None) as the one who is called.
+
+    Fails when SIPp does.
+    """
+    file = SCENARIOS / f"{scenario}.xml"
+    far = () if port is None else (f"127.0.0.1:{port}",)
+    said = folder / "stderr.txt"
+    with said.open("wb") as errors:
+        process = await asyncio.create_subprocess_exec(
+            *("sipp", *far, "-sf", str(file), "-i", "127.0.0.1", "-mi", "127.0.0.1"),
+            *("-s", "bot", "-m", "1", "-nostdin", "-trace_err", "-trace_msg"),
+            *("-timeout", f"{seconds:.0f}s", "-timeout_error", "-mp", str(_free_block())),
+            *more,
+            cwd=folder,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=errors,
+            env={**os.environ, "TERM": "dumb"},
+        )
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            process.kill()
+            await process.wait()
+            raise
+    if code != 0:
+        raise AssertionError(f"sipp: {code}\n{said.read_text()}\n{_traces(folder)}")
 
 
 def _traces(folder: Path) -> str:
@@ -114,6 +126,13 @@ async def party_of(served: Served) -> Party:
     """Wait for a call to be answered."""
     async with asyncio.timeout(10):
         return await served.parties.next()
+
+
+def free_port() -> int:
+    """Give a UDP port that is free now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 # --- recordings of packets -----------------------------------------------------------------------

@@ -1,0 +1,208 @@
+"""The calls of a line and what belongs to each: its sockets, its media and its leg."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from gateway.events import CallInfo
+from gateway.lines.sip.codecs import Codec
+from gateway.lines.sip.core import CallKey, Invited
+from gateway.lines.sip.digest import Credentials
+from gateway.lines.sip.hop import Hop
+from gateway.lines.sip.leg import LegControl, SipLeg
+from gateway.lines.sip.media_socket import MediaSockets
+from gateway.lines.sip.network import SipNetwork, token
+from gateway.lines.sip.offer import Agreement, LocalMedia, Negotiation, Srtp
+from gateway.lines.sip.placing import Dial
+from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.stream import RtpStream, StreamSettings
+from gateway.lines.sip.ua import Ground
+from gateway.lines.sip.vocabulary import Order, Over, Report
+
+log = structlog.get_logger("sip")
+
+Describe = Callable[[Codec], CallInfo]
+Watch = Callable[[Report], None]
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One call as the line knows it."""
+
+    key: CallKey
+    hop: Hop
+    "the far side's last known address"
+    sockets: MediaSockets
+    describe: Describe
+    watch: Watch | None = None
+    "is told every report first"
+    leg: SipLeg | None = None
+    begun: bool = False
+    "the gateway has its leg"
+    timer: asyncio.TimerHandle | None = None
+
+
+class DeskOwner(LegControl, Protocol):
+    """Who is asked by legs, and told of their end."""
+
+    def ended(self, leg: SipLeg) -> None:
+        """The call of a leg that had begun is over."""
+
+
+class Desk:
+    """Keeps one member for each call, from its first message to `Over`."""
+
+    def __init__(self, settings: SipSettings, network: SipNetwork, owner: DeskOwner) -> None:
+        self._settings = settings
+        self._network = network
+        self._owner = owner
+        self._members: dict[CallKey, Member] = {}
+        self._legs: dict[SipLeg, CallKey] = {}
+        self._loop = asyncio.get_running_loop()
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All calls."""
+        return tuple(self._members.values())
+
+    def get(self, key: CallKey) -> Member | None:
+        """Give a call, while it lasts."""
+        return self._members.get(key)
+
+    def of(self, leg: SipLeg) -> Member | None:
+        """Give the call that a leg is on now."""
+        return self._members.get(self._legs.get(leg, ("", "")))
+
+    # --- beginning
+
+    def admit(self, invited: Invited, srtp: Srtp, describe: Describe) -> Member | None:
+        """Open a call that comes in; None when it was refused after all."""
+        arrived, now = invited.arrived, self._loop.time()
+        core = self._network.core
+        try:
+            sockets = MediaSockets.open(self._settings.host, self._settings.rtp_ports)
+        except OSError as error:
+            log.warning("sip_no_ports", reason=str(error))
+            later = [("Retry-After", "10")]
+            self._network.perform(core.refuse(arrived, 503, now, later))
+            return None
+        ground = self._ground(arrived.hop, sockets.port, srtp, ())
+        contact = self._network.contact(arrived.hop, "")
+        key, effects = core.open(invited, ground, contact, now)
+        if key is None:
+            sockets.close()
+            self._network.perform(effects)
+            return None
+        member = self._members[key] = Member(key, arrived.hop, sockets, describe)
+        self._network.perform(effects)
+        return self._members.get(key) and member
+
+    def place(
+        self,
+        dial: Dial,
+        hop: Hop,
+        credentials: tuple[Credentials, ...],
+        describe: Describe,
+        watch: Watch | None = None,
+    ) -> Member:
+        """Place a call; raises OSError when no ports are left."""
+        sockets = MediaSockets.open(self._settings.host, self._settings.rtp_ports)
+        secure = hop.transport == "tls" or self._settings.srtp_without_tls
+        ground = self._ground(
+            hop, sockets.port, self._settings.srtp if secure else "never", credentials
+        )
+        identity = f"{token()}@{self._network.local_host(hop.host)}"
+        key, effects = self._network.core.dial(dial, ground, identity, self._loop.time())
+        member = self._members[key] = Member(key, hop, sockets, describe, watch)
+        self._network.perform(effects)
+        return member
+
+    def _ground(
+        self, hop: Hop, port: int, srtp: Srtp, credentials: tuple[Credentials, ...]
+    ) -> Ground:
+        settings, network = self._settings, self._network
+        local = LocalMedia(
+            network.local_host(hop.host), port, settings.codecs, srtp, settings.ptime_ms
+        )
+        media = Negotiation(local, secrets.randbits(48), secrets.token_bytes)
+        return Ground(network.call_settings, network.timers, token, media, credentials)
+
+    # --- going on
+
+    def agreed(self, member: Member, agreement: Agreement, early: bool) -> None:
+        """Begin the media, or change them."""
+        if member.leg is not None:
+            member.leg.agree(agreement)
+            return
+        stream = self.stream(member, agreement)
+        info = member.describe(agreement.codec)
+        member.leg = SipLeg(info, stream, member.sockets, self._owner, self._settings.media_timeout)
+        self._legs[member.leg] = member.key
+
+    def stream(
+        self, member: Member, agreement: Agreement, takes_over: RtpStream | None = None
+    ) -> RtpStream:
+        """Make the media of a call, perhaps in the place of another's."""
+        settings = StreamSettings(
+            member.hop.host,
+            time.time() - self._loop.time(),
+            f"{token()}@{self._network.local_host(member.hop.host)}",
+            self._settings.key_ms / 1000,
+            self._settings.key_gap_ms / 1000,
+        )
+        if takes_over is None:
+            return RtpStream(agreement, settings, secrets.randbelow)
+        return RtpStream(
+            agreement,
+            settings,
+            secrets.randbelow,
+            form=takes_over.form,
+            position=takes_over.receiver.position,
+        )
+
+    def move(self, leg: SipLeg, to: Member) -> None:
+        """Let a leg go on over another call, whose own leg nobody has."""
+        old, placeholder = self.of(leg), to.leg
+        assert placeholder is not None
+        if old is not None:
+            old.leg = None
+        self._legs.pop(placeholder, None)
+        self._legs[leg] = to.key
+        to.leg, to.begun = leg, True
+        stream = self.stream(to, placeholder.stream.agreement, leg.stream)
+        leg.move(stream, to.sockets)
+
+    def order(self, key: CallKey, order: Order) -> None:
+        """Give a call an order."""
+        self._network.perform(self._network.core.order(key, order, self._loop.time()))
+
+    def order_leg(self, leg: SipLeg, order: Order) -> None:
+        """Give the call of a leg an order, after whatever is going on now."""
+        member = self.of(leg)
+        if member is not None:
+            # Not from inside the call's own effect: what follows comes as an event of its own.
+            self._loop.call_soon(self.order, member.key, order)
+
+    def over(self, member: Member, over: Over) -> None:
+        """End a call's media."""
+        self._members.pop(member.key, None)
+        if member.timer is not None:
+            member.timer.cancel()
+        leg = member.leg
+        if leg is None:
+            member.sockets.close()
+            return
+        self._legs.pop(leg, None)
+        leg.over(over.reason or over.outcome, over.by == "failure")
+        if member.begun:
+            self._owner.ended(leg)

@@ -1,0 +1,112 @@
+"""SIPp is called: what comes of a placed call, and calls that take another's place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.lines.sip.dialing import DialOrder, DialOutcome
+from gateway.lines.sip.settings import TrunkSettings
+from tests.peers.sip.harness import Served, free_port, needs, party_of, run, served, sipp
+
+pytestmark = needs("sipp")
+
+
+async def dialled(
+    it: Served, scenario: str, folder: Path, progress: Callable[[str, int], None] | None = None
+) -> DialOutcome:
+    """Call SIPp and hang up when it answers."""
+    port = free_port()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(sipp(scenario, None, folder, "-p", str(port)))
+        order = DialOrder(f"sip:bot@127.0.0.1:{port}", headers={"X-Case": "7"})
+        outcome = await it.line.dial(order, progress)
+        if outcome.outcome == "answered":
+            party = await party_of(it)
+            assert party.leg.info.direction == "outbound"
+            party.leg.hang_up("done")
+    return outcome
+
+
+def test_answered_after_ringing(tmp_path: Path) -> None:
+    heard: list[tuple[str, int]] = []
+
+    async def work() -> DialOutcome:
+        async with served() as it:
+            return await dialled(it, "uas_answer", tmp_path, lambda *what: heard.append(what))
+
+    assert run(work).outcome == "answered"
+    assert heard == [("ringing", 180)]
+
+
+def test_early_media(tmp_path: Path) -> None:
+    async def work() -> DialOutcome:
+        async with served() as it:
+            return await dialled(it, "uas_early", tmp_path)
+
+    outcome = run(work)
+    assert outcome.outcome == "answered"
+    assert outcome.early_media
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"), [(486, "busy"), (404, "not_found"), (603, "refused"), (503, "failed")]
+)
+def test_refusals(code: int, wanted: str, tmp_path: Path) -> None:
+    async def work() -> DialOutcome:
+        async with served() as it:
+            return await dialled(it, f"uas_{code}", tmp_path)
+
+    outcome = run(work)
+    assert (outcome.outcome, outcome.code) == (wanted, code)
+
+
+@pytest.mark.parametrize("scenario", ["uas_never", "uas_refused_late"])
+def test_nobody_answers(scenario: str, tmp_path: Path) -> None:
+    async def work() -> DialOutcome:
+        async with served(ring_seconds=0.5) as it:
+            return await dialled(it, scenario, tmp_path)
+
+    assert run(work).outcome == "no_answer"
+
+
+def test_nobody_is_there() -> None:
+    async def work() -> DialOutcome:
+        async with served() as it:
+            return await it.line.dial(DialOrder(f"sip:bot@127.0.0.1:{free_port()}"))
+
+    assert run(work).outcome == "timeout"
+
+
+def test_digest(tmp_path: Path) -> None:
+    async def work() -> DialOutcome:
+        port = free_port()
+        trunk = TrunkSettings(proxy=f"sip:127.0.0.1:{port}", username="alice", password="secret")
+        async with served(trunks={"t": trunk}) as it, asyncio.TaskGroup() as group:
+            group.create_task(sipp("uas_challenge", None, tmp_path, "-p", str(port)))
+            outcome = await it.line.dial(DialOrder("+4930123456"))
+            (await party_of(it)).leg.hang_up("done")
+        return outcome
+
+    assert run(work).outcome == "answered"
+
+
+def test_their_refer_is_followed(tmp_path: Path) -> None:
+    async def work() -> None:
+        port = free_port()
+        (tmp_path / "callee").mkdir()
+        async with served(accept_refer="always") as it, asyncio.TaskGroup() as group:
+            called = group.create_task(
+                sipp("uas_answer", None, tmp_path / "callee", "-p", str(port))
+            )
+            await sipp("refer_theirs", it.port, tmp_path, "-key", "target", str(port))
+            party = it.parties.all[0]
+            assert not party.gone.is_set()
+            party.leg.hang_up("done")
+            await called
+            assert len(it.parties.all) == 1
+
+    run(work)
