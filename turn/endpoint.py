@@ -94,6 +94,8 @@ class Endpoint:
         self._longest_pause = 0.0
         self._drafts = 0
         self._pause: Pause | None = None
+        self._free = 0
+        "where the turn before ended: nothing belongs to two turns"
 
     @property
     def open(self) -> bool:
@@ -105,6 +107,7 @@ class Endpoint:
     def started(self, at: int, start: int) -> list[TurnOutput]:
         """The caller makes a sound."""
         outputs: list[TurnOutput] = []
+        start = max(start, self._free)
         if self._pause is not None:
             if self._pause.drafted:
                 outputs.append(TurnResumed(at))
@@ -263,6 +266,7 @@ class Endpoint:
         assert start is not None
         assert pause is not None
         self._start = self._pause = None
+        self._free = pause.end
         worded = pause.reading is not None and pause.reading.words > 0
         if self._voiced < self._settings.least and not worded:
             return [TurnResumed(now)] if pause.drafted else []
@@ -279,6 +283,7 @@ class Endpoint:
         start = self._keys.start if self._start is None else min(self._start, self._keys.start)
         end, keys = self._keys.end, self._keys.take()
         self._start = self._pause = None
+        self._free = end
         return [*outputs, TurnEnded(now, start, end, "keys", keys=keys)]
 
     def _seconds(self, start: int, end: int) -> float:

@@ -95,6 +95,11 @@ class TurnTaking:
             case _:
                 assert_never(event)
 
+    @property
+    def undecided(self) -> bool:
+        """Whether a turn is open or a sound over the agent's voice is being judged."""
+        return self._endpoint.open or self._overlap is not None
+
     # --- the caller's sound ------------------------------------------------------------------
 
     def _window(self, window: VoiceScored) -> list[TurnOutput]:

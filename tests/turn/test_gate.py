@@ -1,0 +1,104 @@
+"""Edges of speech lie where the level says, and starts and stops take turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.turn.windows import LOUD, QUIET, RATE, WINDOW, windows
+from turn.events import SpeechStarted, SpeechStopped, VoiceScored
+from turn.gate import Gate
+
+
+def run(scored: list[VoiceScored]) -> tuple[Gate, list[SpeechStarted | SpeechStopped]]:
+    gate = Gate(RATE)
+    return gate, [edge for each in scored for edge in gate.feed(each)]
+
+
+def test_a_sound_has_a_start_and_a_stop() -> None:
+    _, (started, stopped) = run(windows((0.5, False), (0.64, True), (0.5, False)))
+    assert isinstance(started, SpeechStarted)
+    assert isinstance(stopped, SpeechStopped)
+    assert started.start == 16 * WINDOW
+    assert started.at == 18 * WINDOW  # two windows: 64 ms
+    assert stopped.end == 36 * WINDOW
+    assert stopped.at - stopped.end == 4 * WINDOW  # 0.1 s in whole windows
+
+
+def test_a_click_and_a_closure_are_no_edges() -> None:
+    click = windows((0.5, False), (0.032, True), (0.5, False))
+    assert run(click)[1] == []
+    closure = windows((0.5, False), (0.32, True), (0.064, False), (0.32, True))
+    assert len(run(closure)[1]) == 1
+
+
+def test_the_models_late_stop_is_moved_back_to_the_level() -> None:
+    scored = windows((0.5, False), (0.64, True), (0.5, False))
+    # The model goes on for three windows over silence, as Silero does.
+    late = [
+        replace(each, probability=0.8) if 36 <= index < 39 else each
+        for index, each in enumerate(scored)
+    ]
+    gate, (_, stopped) = run(late)
+    assert isinstance(stopped, SpeechStopped)
+    assert stopped.end == 36 * WINDOW
+    assert gate.model_end == 39 * WINDOW
+    assert gate.seconds == pytest.approx(20 * WINDOW / RATE)
+
+
+def test_a_soft_onset_is_moved_back_while_it_is_heard() -> None:
+    scored = windows((0.5, False), (0.64, True), (0.5, False))
+    soft = [
+        replace(each, probability=0.1, level=-35.0) if 13 <= index < 16 else each
+        for index, each in enumerate(scored)
+    ]
+    assert run(soft)[1][0].start == 13 * WINDOW  # type: ignore[union-attr]
+
+
+def test_an_edge_is_moved_by_a_fifth_of_a_second_at_most() -> None:
+    scored = windows((0.5, False), (0.64, True), (0.5, False))
+    faded = [
+        replace(each, level=QUIET) if index >= 20 else each for index, each in enumerate(scored)
+    ]
+    _, (_, stopped) = run(faded)
+    assert isinstance(stopped, SpeechStopped)
+    assert 36 * WINDOW - stopped.end <= 0.2 * RATE
+
+
+def test_our_own_echo_is_not_the_caller() -> None:
+    assert run(windows((0.5, False), (1.0, True), (0.5, False), echo=0.9))[1] == []
+
+
+def test_the_callers_usual_level_is_learned() -> None:
+    gate, _ = run(windows((0.5, False), (0.64, True), (0.5, False)))
+    assert gate.usual == pytest.approx(LOUD)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.floats(-96, 0), st.sampled_from([0.0, 0.0, 0.3, 0.9])),
+        max_size=120,
+    )
+)
+def test_starts_and_stops_alternate_and_never_lie_ahead(
+    scores: list[tuple[float, float, float]],
+) -> None:
+    scored = [
+        VoiceScored(index * WINDOW, (index + 1) * WINDOW, probability, level, echo)
+        for index, (probability, level, echo) in enumerate(scores)
+    ]
+    gate = Gate(RATE)
+    last = 0
+    started = False
+    for each in scored:
+        for edge in gate.feed(each):
+            assert isinstance(edge, SpeechStarted) is not started
+            started = isinstance(edge, SpeechStarted)
+            place = edge.start if isinstance(edge, SpeechStarted) else edge.end
+            assert last <= place <= edge.at == each.end
+            last = place
+            assert gate.seconds >= 0
+        assert gate.voiced is started
