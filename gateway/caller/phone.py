@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, assert_never
 
 from gateway.caller.ear import Ear
 from gateway.caller.measure import Said, Tape
-from gateway.caller.network import Network, NetworkSettings
+from gateway.caller.mouth import Mouth
+from gateway.caller.network import NetworkSettings
 from gateway.caller.plan import (
     Action,
     AgentBegan,
@@ -24,13 +24,9 @@ from gateway.caller.plan import (
     Step,
     TimePassed,
 )
-from gateway.caller.playclock import Piece, PlayClock
+from gateway.caller.playclock import PlayClock
+from gateway.caller.schedule import Schedule
 from media.codec import WireForm
-from media.frame import FRAME_SECONDS
-from media.level import level
-
-QUIET_DB = -55.0
-"""Frames below this are silence to a carrier that does not send any."""
 
 QUEUE_SECONDS = 600.0
 """What Twilio queues; more is thrown away (its warning 31931)."""
@@ -95,49 +91,36 @@ class Phone:
         self.tape = Tape(form)
         self.problems: dict[str, None] = {}
         "what the far side did against its protocol, each kind once"
-        self.lateness: list[float] = []
-        "of this caller's own ticks, seconds"
         self.answered = False
+        "something of the agent's has arrived"
         self.outcome: tuple[EndedBy, str] | None = None
         self.over = asyncio.Event()
-        self._form = form
+        self.schedule = Schedule()
+        self.mouth = Mouth(form, network)
         self._watch = watch
-        self._frame = round(form.rate * FRAME_SECONDS)
-        self._silence = form.silence(self._frame)
         self._clock = PlayClock(form.bytes_per_sample)
         self._ear = Ear(form.rate)
         self._plan = CallerPlan(plan)
-        self._network = Network(network)
-        self._drops_silence = network.drop_silent
-        self._delayed: deque[tuple[float, bytes, int]] = deque()
-        self._speech: memoryview = memoryview(b"")
         self._far: FarEnd | None = None
-        self._loop = asyncio.get_running_loop()
-        self._origin = 0.0
-        self._ticks = 0
-        self._timer: asyncio.TimerHandle | None = None
         self._leaving = ""
         "why the caller hung up, once it has"
-        self.sent: list[Piece] = []
-        "what was spoken, without the silence in between"
 
     # --- what the line calls ---------------------------------------------------------------
 
     def begin(self, far: FarEnd) -> None:
         """Take that the call is answered."""
         self._far = far
-        self._origin = self._loop.time()
+        self.schedule.start(self._tick)
         self._tell("answered")
-        self._arm()
 
     def hear(self, payload: bytes) -> None:
         """Take sound that has arrived."""
         self.answered = True
         at = self._position()
-        if self._clock.ahead(at) > QUEUE_SECONDS * self._form.rate:
+        if self._clock.ahead(at) > QUEUE_SECONDS * self.tape.form.rate:
             self.complain("31931: more than ten minutes of sound are queued")
             return
-        samples = len(payload) // self._form.bytes_per_sample
+        samples = len(payload) // self.tape.form.bytes_per_sample
         self.tape.arrivals.append((self.now, samples))
         self._clock.push(payload, at)
 
@@ -167,8 +150,7 @@ class Phone:
         """Take that the call is over, or never came to be."""
         if self.outcome is not None:
             return
-        if self._timer is not None:
-            self._timer.cancel()
+        self.schedule.stop()
         if self._far is not None:
             self._listen()
             self.tape.end = self._position()
@@ -180,28 +162,34 @@ class Phone:
 
     @property
     def now(self) -> float:
-        """Seconds since the call was answered."""
-        return self._loop.time() - self._origin
+        """Seconds since the call was answered; 0 before."""
+        return self.schedule.now
 
     # --- 20 ms at a time -------------------------------------------------------------------
 
-    def _arm(self) -> None:
-        self._ticks += 1
-        due = self._origin + self._ticks * FRAME_SECONDS
-        self._timer = self._loop.call_at(due, self._tick)
-
     def _tick(self) -> None:
         now = self.now
-        self.lateness.append(now - self._ticks * FRAME_SECONDS)
         self._listen()
         self._decide(TimePassed(), now)
-        if self._far is not None and not self._leaving:
-            self._speak(now)
-        if self.outcome is None:
-            self._arm()
+        # The frame that is complete now.
+        self.mouth.pass_time(self._frame_start(), now)
+        self._send_due()
+        if self.mouth.deadline is not None:
+            self.schedule.call_at(self.mouth.deadline, self._send_due)
+
+    def _frame_start(self) -> int:
+        return (self.schedule.ticks - 1) * self.mouth.frame
+
+    def _send_due(self) -> None:
+        # A timer may be early by the clock's resolution.
+        pieces = self.mouth.due(self.now + 1e-6)
+        if self._far is None or self._leaving or self.outcome is not None:
+            return
+        for piece in pieces:
+            self._far.send(piece.payload, piece.start)
 
     def _position(self) -> int:
-        return round(self.now * self._form.rate)
+        return round(self.now * self.tape.form.rate)
 
     def _listen(self) -> None:
         """Hear what is due by now."""
@@ -209,7 +197,7 @@ class Phone:
         pieces, marks = self._clock.advance(to)
         for piece in pieces:
             self.tape.heard.append(piece)
-            self._told(self._ear.hear(self._form.decode(piece.payload), piece.start))
+            self._told(self._ear.hear(self.tape.form.decode(piece.payload), piece.start))
         self._told(self._ear.pass_time(to))
         if marks and self._far is not None:
             self._far.passed(marks)
@@ -243,43 +231,13 @@ class Phone:
 
     def _begin_speech(self, step: Step) -> None:
         sound = step.sound
-        start = (self._ticks - 1) * self._frame
-        self._speech = memoryview(self._form.encode(sound.pcm))
+        start = self._frame_start()
+        self.mouth.speak(sound.pcm)
         cuts = isinstance(step, CutIn)
         self.tape.said.append(
             Said(sound.name, cuts, start + sound.speech_start, start + sound.speech_end)
         )
         self._tell("cut_in" if cuts else "said", sound.name)
-
-    def _speak(self, now: float) -> None:
-        """Let the frame that was just spoken leave."""
-        start = (self._ticks - 1) * self._frame
-        size = len(self._silence)
-        payload = self._silence
-        if self._speech:
-            payload = bytes(self._speech[:size])
-            self._speech = self._speech[size:]
-            payload += self._silence[len(payload) :]
-            self.sent.append(Piece(start, payload))
-        silent = self._drops_silence and level(self._form.decode(payload)) < QUIET_DB
-        when = self._network.arrives(now, silent=silent)
-        if when is None:
-            return
-        if when <= now and not self._delayed:
-            self._send(payload, start)
-        else:
-            self._delayed.append((when, payload, start))
-            self._loop.call_at(self._origin + when, self._send_delayed)
-
-    def _send_delayed(self) -> None:
-        now = self.now
-        while self._delayed and self._delayed[0][0] <= now + 1e-6:
-            _, payload, start = self._delayed.popleft()
-            self._send(payload, start)
-
-    def _send(self, payload: bytes, start: int) -> None:
-        if self._far is not None and self.outcome is None and not self._leaving:
-            self._far.send(payload, start)
 
     def _tell(
         self,

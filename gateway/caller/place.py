@@ -122,7 +122,7 @@ def _finish(call_id: str, phone: Phone, record: Path | None) -> CallReport:
     figures = measure(phone.tape)
     if record is not None:
         _write(record, phone)
-    late = phone.lateness
+    late = phone.schedule.lateness
     return CallReport(
         call_id=call_id,
         answered=phone.answered or (by != "failure" and bool(late)),
@@ -144,10 +144,10 @@ def _write(path: Path, phone: Phone) -> None:
     """Write what was said (left) and what was heard (right), on one clock."""
     tape = phone.tape
     heard = np.frombuffer(tape.heard_pcm(), dtype="<i2")
-    last = phone.sent[-1].start + len(phone.sent[-1].payload) if phone.sent else 0
+    last = phone.mouth.said[-1].start + len(phone.mouth.said[-1].payload) if phone.mouth.said else 0
     both = np.zeros((max(len(heard), last), 2), dtype=np.int16)
     both[: len(heard), 1] = heard
-    for piece in phone.sent:
+    for piece in phone.mouth.said:
         samples = np.frombuffer(tape.form.decode(piece.payload), dtype="<i2")
         both[piece.start : piece.start + len(samples), 0] = samples
     path.parent.mkdir(parents=True, exist_ok=True)

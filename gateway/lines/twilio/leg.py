@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -11,6 +10,7 @@ import structlog
 
 from gateway.events import CallerGone, CallerKey, CallInfo, TransferEnded
 from gateway.lines.twilio import twiml
+from gateway.lines.twilio.early import EarlyBuffer
 from gateway.lines.twilio.rest import TwilioRest
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.socket import NORMAL, MediaSocket
@@ -23,9 +23,6 @@ from media.playout import Chunk, Mark, Playout
 
 HANG_UP_SECONDS = 5.0
 """How long Twilio may take to end the stream after it was told to end or move the call."""
-
-EVENTS_KEPT = 50
-"""Keys pressed before the call is ready; nobody presses more."""
 
 
 class TwilioLeg:
@@ -47,10 +44,7 @@ class TwilioLeg:
         self._rest = rest
         self._out = Outgoing(stream_sid)
         self._marks = _Marks(round(settings.mark_every * form.rate))
-        self._ear: Ear | None = None
-        self._early: deque[AudioFrame | LineEvent] = deque()
-        self._early_most = round(settings.early_seconds / FRAME_SECONDS)
-        self._early_lost = 0
+        self._ear = EarlyBuffer(round(settings.early_seconds / FRAME_SECONDS))
         self._leaving = ""
         self._gone = False
         self._loop = asyncio.get_running_loop()
@@ -61,11 +55,9 @@ class TwilioLeg:
 
     def attach(self, ear: Ear) -> None:
         """Give sound and events to `ear` from now on; what came before is handed over first."""
-        self._ear = ear
-        if self._early_lost:
-            self._log.warning("early_sound_lost", frames=self._early_lost)
-        while self._early:
-            self._give(self._early.popleft())
+        if self._ear.lost:
+            self._log.warning("early_sound_lost", frames=self._ear.lost)
+        self._ear.attach(ear)
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Put chunks on the wire, each mark behind the sound it speaks of, all in one write."""
@@ -122,10 +114,8 @@ class TwilioLeg:
 
     def hear(self, frame: AudioFrame) -> None:
         """Take the caller's next sound."""
-        if self._ear is not None and not self._leaving:
+        if not self._leaving:
             self._ear.hear(frame)
-        elif self._ear is None:
-            self._keep(frame, self._early_most)
 
     def pressed(self, key: str) -> None:
         """Take a key of the caller's."""
@@ -154,32 +144,11 @@ class TwilioLeg:
         self._gone = True
         if self._timer is not None:
             self._timer.cancel()
-        if self._ear is None:
-            self._early.append(event)
-        else:
-            self._ear.notice(event)
+        self._ear.end(event)
 
     def _notice(self, event: LineEvent) -> None:
-        if self._gone:
-            return
-        if self._ear is not None:
+        if not self._gone:
             self._ear.notice(event)
-        else:
-            self._keep(event, self._early_most + EVENTS_KEPT)
-
-    def _keep(self, item: AudioFrame | LineEvent, most: int) -> None:
-        """Keep what came too early; the first words are worth more than the latest."""
-        if len(self._early) < most:
-            self._early.append(item)
-        else:
-            self._early_lost += 1
-
-    def _give(self, item: AudioFrame | LineEvent) -> None:
-        assert self._ear is not None
-        if isinstance(item, AudioFrame):
-            self._ear.hear(item)
-        else:
-            self._ear.notice(item)
 
     def _transferred(self, problem: str | None) -> None:
         if problem is None:
