@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -51,6 +51,8 @@ class CallOptions:
     webhook: bool = True
     token: str = ""
     auth_token: str = field(default="", repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    "sent along with the call, for the agent's variables"
     network: NetworkSettings = field(default_factory=NetworkSettings)
     record: Path | None = None
     "stereo: left what was said, right what was heard"
@@ -80,6 +82,7 @@ def _line(target: Target, options: CallOptions) -> CallerLine:
                 token=options.token,
                 agent=options.agent,
                 auth_token=options.auth_token,
+                parameters=options.parameters,
             )
         case _:
             raise ValueError(f"no line named {target.line!r} can be called")

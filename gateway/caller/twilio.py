@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -62,6 +62,8 @@ class TwilioCaller:
     account_sid: str = ACCOUNT
     auth_token: str = field(default="", repr=False)
     "signs the webhook and the upgrade; empty: unsigned"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    "`<Parameter>`s of a TwiML that puts the call through"
 
     @property
     def form(self) -> WireForm:
@@ -79,7 +81,7 @@ class TwilioCaller:
         except RefusedError as refused:
             phone.end("failure", str(refused))
             return
-        far = _FarEnd(phone, self, call_id, parameters)
+        far = _FarEnd(phone, self, call_id, {**self.parameters, **parameters})
         try:
             transport, _ = await ws_connect(
                 lambda: far,

@@ -62,6 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "getting in", "TWILIO_AUTH_TOKEN, where it is set, signs as Twilio does"
     )
     door.add_argument("--agent", default="", metavar="NAME")
+    door.add_argument(
+        "--parameter",
+        action="append",
+        metavar="NAME=VALUE",
+        type=_parameter,
+        default=[],
+        help="sent along with the call, for the agent's variables",
+    )
     door.add_argument("--token", default="", help="show this one, and ask no webhook")
     door.add_argument("--no-webhook", action="store_true", help="do not ask /twilio/voice first")
     parser.add_argument(
@@ -82,6 +90,13 @@ def _key(text: str) -> tuple[str, float]:
     if not at or not digits or not set(digits.upper()) <= set("0123456789*#ABCD"):
         raise argparse.ArgumentTypeError(f"{text!r} is not DIGITS@SECONDS")
     return digits.upper(), _seconds(seconds)
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
 
 
 def _seconds(text: str) -> float:
@@ -157,6 +172,7 @@ def _wanted(args: argparse.Namespace) -> tuple[Target, CallPlan, CallOptions]:
         webhook=not args.no_webhook,
         token=args.token,
         auth_token=os.environ.get("TWILIO_AUTH_TOKEN", ""),
+        parameters=dict(args.parameter),
         network=network,
         record=args.record,
     )

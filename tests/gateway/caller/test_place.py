@@ -160,6 +160,12 @@ def test_a_signing_caller_gets_a_token_and_is_let_in() -> None:
     assert (info.agent, info.caller) == ("sales", "+15550100")
 
 
+def test_what_is_sent_along_reaches_the_agent() -> None:
+    agent = Agent()
+    assert call(CallPlan(), agent, parameters={"customer": "Jones", "token": "mine"}).went_well
+    assert agent.calls[0].leg.info.variables["customer"] == "Jones"
+
+
 def test_a_public_address_is_signed_and_the_target_called() -> None:
     settings = TwilioSettings(auth_token="12345", public_url="https://gw.example")
     assert call(CallPlan(), settings=settings, auth_token="12345").went_well
