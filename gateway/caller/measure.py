@@ -232,13 +232,14 @@ class _View:
     def after_clear(self) -> float:
         """Add up what was heard of old speech after the agent was made to stop."""
         total = 0
+        voiced = audible(self.pcm, self.rate, join_seconds=0.0) if self.tape.clears else []
         for clear in self.tape.clears:
             talking = [s.speech_end for s in self.tape.said if s.speech_start <= clear]
             until = max([clear + round(ANSWER_SECONDS * self.rate), *talking[-1:]])
             until = min(until, clear + round(STALE_SECONDS * self.rate))
             total += sum(
                 min(end, until) - max(start, clear)
-                for start, end in audible(self.pcm, self.rate, join_seconds=0.0)
+                for start, end in voiced
                 if start < until and end > clear
             )
         return self.seconds(total)

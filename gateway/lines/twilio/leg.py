@@ -11,6 +11,7 @@ import structlog
 from gateway.events import CallerGone, CallerKey, CallInfo, TransferEnded
 from gateway.lines.twilio import twiml
 from gateway.lines.twilio.early import EarlyBuffer
+from gateway.lines.twilio.marks import MarkPlan
 from gateway.lines.twilio.rest import TwilioRest
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.socket import NORMAL, MediaSocket
@@ -43,7 +44,7 @@ class TwilioLeg:
         self._settings = settings
         self._rest = rest
         self._out = Outgoing(stream_sid)
-        self._marks = _Marks(round(settings.mark_every * form.rate))
+        self._marks = MarkPlan(round(settings.mark_every * form.rate))
         self._ear = EarlyBuffer(round(settings.early_seconds / FRAME_SECONDS))
         self._leaving = ""
         self._gone = False
@@ -65,6 +66,8 @@ class TwilioLeg:
             return
         messages: list[bytes] = []
         for chunk in chunks:
+            if (mark := self._marks.before(chunk)) is not None:
+                messages.append(self._out.mark(mark.name()))
             messages.append(self._out.media(chunk.payload))
             if (mark := self._marks.after(chunk)) is not None:
                 messages.append(self._out.mark(mark.name()))
@@ -182,41 +185,3 @@ class TwilioLeg:
             then(None if error is None else str(error))
 
         self._loop.run_in_executor(None, ask).add_done_callback(done)
-
-
-class _Marks:
-    """Decides behind which chunks a mark goes.
-
-    Behind the first of each utterance, which tells when it began to sound and how long the path
-    is; then about every 100 ms; and behind the last.
-    """
-
-    __slots__ = ("_every", "_generation", "_last", "_since", "_utterance")
-
-    def __init__(self, every: int) -> None:
-        self._every = every
-        self._since = 0
-        self._utterance = 0
-        self._generation = 0
-        self._last: Chunk | None = None
-
-    def after(self, chunk: Chunk) -> Mark | None:
-        """Give the mark that follows a chunk, if one does."""
-        first = (chunk.utterance, chunk.generation) != (self._utterance, self._generation)
-        self._utterance, self._generation = chunk.utterance, chunk.generation
-        self._since += chunk.end - chunk.start
-        if first or chunk.last or self._since >= self._every:
-            self.forget()
-            return chunk.mark
-        self._last = chunk
-        return None
-
-    def rest(self) -> Mark | None:
-        """Give the mark for what was sent since the last one, now that sending pauses."""
-        last = self._last
-        self.forget()
-        return None if last is None else last.mark
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self._since, self._last = 0, None

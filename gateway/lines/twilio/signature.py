@@ -2,6 +2,8 @@
 
 Sources: Twilio, "Webhooks security" (`X-Twilio-Signature`: HMAC-SHA1 with the auth token) and
 "Sign webhooks with shared keys" (2026: the settings header names SHA-256 and a shared key).
+Twilio's own validator is not used, because it tries a `wss` URL with port 80 and never with 443,
+and knows nothing of forwarded hosts; the tests hold both together.
 """
 
 from __future__ import annotations
