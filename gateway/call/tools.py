@@ -207,7 +207,8 @@ class ToolDesk:
                 effects.append(CancelTool(ask.run))
                 ask.finish(CANCELLED, "cancelled", now)
             elif not ask.ready:
-                ask.result, ask.ready, ask.stale = STILL_RUNNING, True, True
+                ask.result, ask.outcome, ask.ready, ask.due = STILL_RUNNING, "timeout", True, None
+                ask.stale = True
         effects += [Remember(ask.response()) for ask in asks]
         effects += [self._answer(ask, proceed=False) for ask in asks]
         self._asks.close(reply)
