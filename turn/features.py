@@ -86,10 +86,13 @@ class TurnSound:
         self._lock = threading.Lock()
 
     def feed(self, samples: Samples) -> None:
-        """Take the next samples, at most a second of them."""
+        """Take the next samples."""
         if self._resampler is not None:
             samples = np.frombuffer(self._resampler.feed(samples.tobytes()), "<i2")
         ring = self._sound
+        gone = max(len(samples) - len(ring), 0)
+        samples = samples[gone:]
+        self.end += gone
         begin = self.end % len(ring)
         first = min(len(samples), len(ring) - begin)
         ring[begin : begin + first] = samples[:first]

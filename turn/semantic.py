@@ -76,7 +76,7 @@ class TurnStream:
         self._sound = TurnSound(rate)
 
     def feed(self, samples: Samples) -> None:
-        """Take the next samples, at most a second of them; costs microseconds."""
+        """Take the next samples; costs microseconds."""
         self._sound.feed(samples)
 
     async def assess(self, start: int, at: int, due_seconds: float) -> TurnAssessed:
@@ -139,6 +139,11 @@ class TurnAssessor:
         begun = time.perf_counter()
         probability = self._answer([question])[0]
         return TurnAssessed(question.at, probability, 0.0, time.perf_counter() - begun)
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """Give the windows there are, in frames."""
+        return tuple(self._sessions)
 
     def warm(self) -> None:
         """Run every shape once, so that no caller waits for what is built at first use.

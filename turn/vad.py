@@ -49,8 +49,12 @@ CHEAPER: Final = 8000
 """It hears as well: on 49 wide-band recordings speech begins 0.02 s late in the median at either
 rate, and ends 0.06 s late, against 0.05 s at 16 kHz."""
 
-PENDING_WINDOWS = 64
-"""Two seconds of windows may wait; if nobody ticks for longer, the oldest are given up."""
+PENDING_WINDOWS = 400
+"""Windows of one stream that may wait, 12.8 s: a line that resumes after ten seconds brings their
+silence all at once. If nobody ticks for longer, the oldest are given up."""
+
+ROOM_WINDOWS = 16
+"""Windows there is room for at first: half a second."""
 
 SILENCE_DB: Final = -96.0
 """Level of digital silence, and the least there is: one step of 16 bits is at -90.3 dBFS."""
@@ -106,17 +110,16 @@ class VoiceStream:
         self._start = start
         self._next = 0
         "position at the model's rate of the first sample that is not judged yet"
-        self._sound = np.zeros(self._context + PENDING_WINDOWS * self._window, np.int16)
+        self._sound = np.zeros(self._context + ROOM_WINDOWS * self._window, np.int16)
         self._filled = self._context
         self._scored: list[VoiceScored] = []
 
     def feed(self, samples: Samples) -> None:
-        """Take the next samples; at most a second at a time."""
+        """Take the next samples, at most twelve seconds of them."""
         if self._resampler is not None:
             samples = np.frombuffer(self._resampler.feed(samples.tobytes()), "<i2")
-        room = len(self._sound) - self._filled
-        if len(samples) > room:
-            self._give_up(math.ceil((len(samples) - room) / self._window))
+        if len(samples) > len(self._sound) - self._filled:
+            self._make_room(len(samples))
         self._sound[self._filled : self._filled + len(samples)] = samples
         self._filled += len(samples)
 
@@ -162,10 +165,19 @@ class VoiceStream:
         else:
             self._scored += scored
 
-    def _give_up(self, windows: int) -> None:
-        self.cut(windows)
-        self._next += windows * self._window
-        self.given_up += windows
+    def _make_room(self, samples: int) -> None:
+        """Let more windows wait, up to the bound, and then give the oldest up."""
+        bound = self._context + PENDING_WINDOWS * self._window
+        windows = math.ceil((self._filled + samples - bound) / self._window)
+        if windows > 0:
+            self.cut(windows)
+            self._next += windows * self._window
+            self.given_up += windows
+        size = min(max(2 * len(self._sound), self._filled + samples), bound)
+        if size > len(self._sound):
+            self._sound = np.concatenate(
+                [self._sound[: self._filled], np.zeros(size - self._filled, np.int16)]
+            )
 
 
 @dataclass(slots=True)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inference import Refused
-from inference.batch import BatchQueue, BatchSettings
+from inference.batch import BatchQueue, BatchSettings, Ticket
 
 
 def queue(**settings: float) -> BatchQueue[str]:
     return BatchQueue(BatchSettings(**settings))  # type: ignore[arg-type]
 
 
-def items(taken: list[object]) -> list[str]:
-    return [ticket.item for ticket in taken]  # type: ignore[attr-defined]
+def items(taken: Sequence[Ticket[str]]) -> list[str]:
+    return [ticket.item for ticket in taken]
 
 
 def test_a_batch_leaves_when_its_time_is_up_or_it_is_full() -> None:

@@ -107,6 +107,17 @@ def test_silence_and_nothing_are_flat() -> None:
         assert np.ptp(sound.picture(start, at)) == 0.0
 
 
+def test_more_sound_than_is_kept_may_come_at_once() -> None:
+    samples = noise(15.0, 8000)
+    at_once = TurnSound(8000)
+    at_once.feed(samples[:100])
+    at_once.feed(samples[100:])
+    pieces = fed(8000, samples)
+    assert at_once.end == pieces.end
+    expected = pieces.picture(8 * 8000, 15 * 8000)
+    assert np.array_equal(at_once.picture(8 * 8000, 15 * 8000), expected)
+
+
 def test_telephone_speech_looks_the_same_without_being_resampled() -> None:
     for each in telephone("complete", "incomplete"):
         at = (each.end + 1600) // 80 * 80

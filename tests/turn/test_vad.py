@@ -116,17 +116,28 @@ def test_a_closed_stream_hears_nothing_more(voices: VoiceActivity) -> None:
     assert len(heard) == 2
 
 
+def test_a_long_silence_may_come_at_once(voices: VoiceActivity) -> None:
+    stream = voices.open(8000)
+    stream.feed(np.ones(100, np.int16))
+    stream.feed(np.zeros(80000, np.int16))
+    voices.score_pending()
+    scored = stream.take()
+    assert [each.start for each in scored] == [n * 256 for n in range(80100 // 256)]
+    assert scored[0].level > SILENCE_DB == scored[-1].level
+    assert stream.given_up == 0
+
+
 def test_if_nobody_ticks_the_oldest_windows_are_given_up(voices: VoiceActivity) -> None:
     stream = voices.open(8000)
-    for _ in range(3):
+    for _ in range(20):
         stream.feed(np.zeros(8000, np.int16))
     voices.score_pending()
     scored = stream.take()
     assert stream.given_up > 0
-    assert len(scored) + stream.given_up == 24000 // 256
+    assert len(scored) + stream.given_up == 160000 // 256
     assert len(scored) <= PENDING_WINDOWS
     assert scored[0].start == stream.given_up * 256
-    assert scored[-1].end == 24000 // 256 * 256
+    assert scored[-1].end == 160000 // 256 * 256
 
 
 def test_results_come_while_the_sound_comes(runtime: Runtime, voices: VoiceActivity) -> None:
