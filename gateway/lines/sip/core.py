@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from gateway.lines.sip.address import parse_uri
+from gateway.lines.sip.address import parse_uri, uri_headers
 from gateway.lines.sip.hop import Hop
 from gateway.lines.sip.layer import (
     AckArrived,
@@ -29,6 +29,7 @@ from gateway.lines.sip.message import (
     Response,
     call_id,
     contacts,
+    from_of,
     reply,
     to_of,
     tokens,
@@ -298,9 +299,18 @@ class Core:
             return reply(request, 416, self._ids())
         try:
             parse_uri(request.uri)
+            headers = uri_headers(request.uri)
         except ValueError:
+            headers = [("", "")]
+        if headers:
+            # RFC 3261, section 19.1.1: a Request-URI has no headers.
             return reply(request, 400, self._ids())
-        unknown = [name for name in tokens(request, "Require") if name not in settings.supported]
+        required = ",".join(request.headers.getlist("Require")).split(",")
+        unknown = [
+            name.strip()
+            for name in required
+            if name.strip() and name.strip().lower() not in settings.supported
+        ]
         if unknown:
             response = reply(request, 420, self._ids())
             response.headers.set("Unsupported", ", ".join(unknown))
@@ -322,9 +332,10 @@ class Core:
     def _invited(self, arrived: RequestArrived, now: float) -> list[CoreEffect]:
         request = arrived.request
         try:
-            if len(contacts(request)) != 1:
+            theirs = contacts(request)
+            if len(theirs) != 1 and from_of(request).tag:
                 return self.refuse(arrived, 400, now)
-            parse_uri(contacts(request)[0].uri)
+            parse_uri(theirs[0].uri if theirs else from_of(request).uri)
             text = request.headers.get("Replaces")
             replaces = Replaces.parse(text) if text else None
         except ValueError:

@@ -52,15 +52,17 @@ class Dialog:
     def of_callee(cls, request: Request, tag: str, contact: str, sequence: int) -> Dialog:
         """Begin as the one who answers (section 12.1.1); raises ValueError."""
         theirs = contacts(request)
-        if len(theirs) != 1:
+        if len(theirs) > 1:
             raise ValueError("a request that begins a dialog has exactly one Contact")
-        parse_uri(theirs[0].uri)
+        # RFC 2543 agents may leave Contact out; then From is all there is.
+        target = theirs[0].uri if theirs else from_of(request).uri
+        parse_uri(target)
         return cls(
             call_id(request),
             to_of(request).with_tag(tag),
             from_of(request),
             contact,
-            theirs[0].uri,
+            target,
             _routes(request),
             local_sequence=sequence,
             remote_sequence=cseq(request).sequence,

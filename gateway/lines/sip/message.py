@@ -25,6 +25,7 @@ _SINGLE = ("Call-ID", "CSeq", "From", "To", "Max-Forwards", "Content-Length", "C
 _NEEDED = ("Via", "From", "To", "Call-ID", "CSeq")
 """RFC 3261, section 8.1.1; Max-Forwards is not missed, as RFC 2543 does not know it."""
 _METHOD = re.compile(r"[A-Za-z0-9\-.!%*_+`'~]+")
+_VERSION = re.compile(r" SIP/2\.0\s*$", re.IGNORECASE)
 _CANONICAL = {
     name.lower(): name
     for name in (
@@ -122,6 +123,9 @@ def parse(data: bytes, *, stream: bool = False) -> Message:
         raise Malformed("the message has no lines, or too many")
     message = _parse_start(lines[0])
     request = message if isinstance(message, Request) else None
+    if request is not None and not _VERSION.search(lines[0]):
+        _read_headers(lines[1:], message.headers)
+        raise Malformed("this version of SIP is not spoken here", 505, request)
     faults = _read_headers(lines[1:], message.headers)
     try:
         message.body = _cut_body(message.headers, body, stream)
@@ -131,7 +135,7 @@ def parse(data: bytes, *, stream: bool = False) -> Message:
     if faults:
         raise Malformed(faults, 400, request)
     if request is not None:
-        _check_request(request, lines[0])
+        _check_request(request)
     return message
 
 
@@ -217,10 +221,7 @@ def _check(message: Message) -> None:
         raise ValueError("the Call-ID is malformed")
 
 
-def _check_request(request: Request, line: str) -> None:
-    version = line.rstrip().rpartition(" ")[2]
-    if version.upper() != "SIP/2.0":
-        raise Malformed("this version of SIP is not spoken here", 505, request)
+def _check_request(request: Request) -> None:
     if not request.uri or any(char in request.uri for char in ' <>"'):
         raise Malformed("the Request-URI is malformed", 400, request)
     if cseq(request).method != request.method:

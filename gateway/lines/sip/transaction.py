@@ -258,7 +258,7 @@ class ServerInvite:
                 return []
             case Answered(response):
                 return self._answer(response, now)
-            case TransportBroke() if self.state != "accepted":
+            case TransportBroke() if self.state not in ("accepted", "over"):
                 self._stop()
                 return [Failed("transport")]
             case TimePassed():
@@ -334,7 +334,7 @@ class ServerRequest:
                 if self.state == "completed":
                     self.deadline = now + (0.0 if self._reliable else self._timers.limit)
                 return [Transmit(response)]
-            case TransportBroke():
+            case TransportBroke() if self.state != "over":
                 self._stop()
                 return [Failed("transport")]
             case TimePassed() if self.deadline is not None and now >= self.deadline:
