@@ -33,6 +33,8 @@ from turn.events import (
     VoiceScored,
     WordsArrived,
 )
+from turn.features import SECONDS
+from turn.semantic import LEAD_SECONDS
 from turn.taking import TurnSettings, TurnTaking
 
 
@@ -43,7 +45,8 @@ class Ears:
     voice: Callable[[Samples, int], Sequence[VoiceScored]]
     "voice activity of the whole recording"
     semantic: Callable[[Samples, int], float | None] | None = None
-    "how finished the sound from the start of a turn up to now is, 0 to 1; None: no answer"
+    """how finished the sound of a turn up to now is, 0 to 1; None: no answer; it is given what the
+    detector looks at, the last eight seconds at most, and a little from before the turn"""
     words: Callable[[Samples, int], str] | None = None
     "the words of a piece of sound"
 
@@ -151,7 +154,9 @@ class _Pass:
         began = time.thread_time()
         probability = None
         if self.ears.semantic is not None:
-            probability = self.ears.semantic(self.samples[question.start : question.at], self.rate)
+            first = question.start - int(LEAD_SECONDS * self.rate)
+            first = max(0, first, question.at - SECONDS * self.rate)
+            probability = self.ears.semantic(self.samples[first : question.at], self.rate)
         seconds = self._spend("semantic", began)
         answer = Answer(TurnAssessed(question.at, probability, model_seconds=seconds), seconds)
         self._expect(answer, at + self.latency.semantic)

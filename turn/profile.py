@@ -38,7 +38,7 @@ class Profile:
     "belief at which work that can be thrown away may start"
     end: float = 0.85
     "belief at which the turn ends after `shortest`"
-    unfinished: float = 0.06
+    unfinished: float = 0.03
     "belief at and below which `patience` is had"
     habit: float = 1.20
     """How much longer than the longest pause before in this turn the next may be: of 39 recorded
