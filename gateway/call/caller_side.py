@@ -51,7 +51,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         return []  # the model decides about turns; a claim still stops the sound at once, here
     match event:
         case SpeechStarted():
-            return [Listen(event.start), *_speech_started(state)]
+            return [*_listen(state, event.start), *_speech_started(state)]
         case SpeechStopped():
             state.caller_speaking = False
             if state.waits.held is not None:
@@ -64,7 +64,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         case CallerTurnEnded():
             return _turn_ended(state, event, now)
         case OverlapBegan() | OverlapHeld() | OverlapDismissed():
-            return _overlap(event)
+            return _overlap(state, event)
         case CallerClaimed():
             return claim(state, event, now)
         case CallerWords():
@@ -100,18 +100,31 @@ def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
     return [Flush(), *tool_side.give_up_reply(state, now)]
 
 
-def _overlap(event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
+def _listen(state: CallState, start: int) -> Effects:
+    """Tell the backend where a turn begins, once for each turn."""
+    if state.listening:
+        return []
+    state.listening = True
+    return [Listen(start)]
+
+
+def _disregard(state: CallState) -> Effects:
+    state.listening = False
+    return [Disregard()]
+
+
+def _overlap(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
     """Give way by degrees while a sound is judged; a sound that was no claim cost nothing."""
     match event:
         case OverlapBegan(start=start):
-            return [Duck(), Listen(start)]
+            return [Duck(), *_listen(state, start)]
         case OverlapHeld():
             return [Hold()]
         case OverlapDismissed(kind="open"):
             return [Resume()]  # everything was said; the sound goes on as a turn
         case OverlapDismissed(kind=kind, text=text):
             word = "backchannel" if kind == "backchannel" else "resumed"
-            return [Resume(), Disregard(), Record(word, {"kind": kind, "text": text})]
+            return [Resume(), *_disregard(state), Record(word, {"kind": kind, "text": text})]
         case _:
             assert_never(event)
 
@@ -150,7 +163,7 @@ def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
 
 
 def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
-    state.caller_speaking = False
+    state.caller_speaking = state.listening = False
     if state.phase != "open":
         return drop_draft(state, "call ending", now)
     ended = event.ended
@@ -266,7 +279,7 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
 
 def _wordless(state: CallState, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
-    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True}), Disregard()]
+    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True}), *_disregard(state)]
     effects += tool_side.give_up_reply(state, now)
     if state.replies.unanswered is None:
         state.waits.idle = now + state.settings.idle_seconds

@@ -139,6 +139,8 @@ class CallState:
     waits: Waits = field(default_factory=Waits)
     phase: Literal["open", "ending", "ended"] = "open"
     caller_speaking: bool = False
+    listening: bool = False
+    "the backend was told where the present turn of the caller began"
     claim: CallerClaimed | None = None
     "why playout is being flushed"
     idle_asked: int = 0

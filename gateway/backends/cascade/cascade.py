@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
+from gateway.backends.cascade.turn_words import TurnWords
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -55,9 +56,6 @@ from media.frame import AudioFrame
 
 EARLY_FRAMES = 500
 """Sound kept while the parts are still being opened: ten seconds, far more than that takes."""
-
-HEARD_KEPT = 8
-"""Stretches whose words are kept: the pauses of one turn, of which one will be its end."""
 
 Emit = Callable[[BackendEvent], None]
 Part = Literal["recogniser", "model", "voice"]
@@ -129,8 +127,7 @@ class Cascade:
         self._start: BackendStart | None = None
         self._early: deque[AudioFrame] = deque(maxlen=EARLY_FRAMES)
         self._early_jobs: list[_Job] = []
-        self._heard: dict[tuple[int, int], asyncio.Task[Transcript | OSError]] = {}
-        "words of stretches of the caller's sound, found or being found"
+        self._turn: TurnWords | None = None
 
     # --- the port ---------------------------------------------------------------------------
 
@@ -143,13 +140,14 @@ class Cascade:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                self._turn = TurnWords(self._stream, group, start.info.rate)
                 emit(BackendReady(self._name))
                 for job in self._early_jobs:
                     self._begin(job)
                 self._early_jobs.clear()
                 await asyncio.Event().wait()
         finally:
-            self._group = None
+            self._group = self._turn = None
             await self._stream.close()
 
     def hear(self, frame: AudioFrame) -> None:
@@ -174,7 +172,10 @@ class Cascade:
                 job = self._jobs.get(command.reply)
                 if job is not None and not job.answers.full():
                     job.answers.put_nowait(command)
-            case Listen() | Disregard() | Truncate() | Inform():
+            case Listen(start=start):
+                if self._turn is not None:
+                    self._turn.begin(start)
+            case Disregard() | Truncate() | Inform():
                 pass  # the history in the next request says all of it
             case _:
                 assert_never(command)
@@ -184,24 +185,9 @@ class Cascade:
 
         They are kept: when the turn is found to have ended there, its transcript is ready.
         """
-        return await self._hear_words(start, end)
-
-    async def _hear_words(self, start: int, end: int) -> Transcript:
-        """Ask the recogniser, unless it is at work on the same stretch or has been."""
-        assert self._group is not None
-        assert self._stream is not None
-        task = self._heard.get((start, end))
-        if task is None:
-            stream = self._stream
-            task = self._group.create_task(_attempt(stream.transcribe(start, end, final=True)))
-            self._heard[start, end] = task
-            while len(self._heard) > HEARD_KEPT:
-                del self._heard[next(iter(self._heard))]
-        found = await asyncio.shield(task)
-        if isinstance(found, Transcript):
-            return found
-        self._heard.pop((start, end), None)
-        raise found
+        if self._turn is None:
+            return Transcript("", final=False)
+        return await self._turn.upto(end)
 
     # --- replies ----------------------------------------------------------------------------
 
@@ -270,9 +256,10 @@ class Cascade:
         self._emit(ReplyEnded(job.reply))
 
     async def _transcribe(self, job: _Job) -> str:
+        assert self._turn is not None
         try:
             async with asyncio.timeout(self._settings.transcript_seconds):
-                found = await self._hear_words(job.start, job.end)
+                found = await self._turn.between(job.start, job.end)
         except TimeoutError as late:
             raise PartFailed("recogniser", "no transcript in time") from late
         except OSError as broken:
@@ -378,14 +365,6 @@ def _first(failures: ExceptionGroup[PartFailed]) -> PartFailed:
 async def _drain(tokens: asyncio.Queue[str | None]) -> AsyncIterator[str]:
     while (token := await tokens.get()) is not None:
         yield token
-
-
-async def _attempt(words: Coroutine[None, None, Transcript]) -> Transcript | OSError:
-    """Give the words, or why there are none: a failure must not end the group it runs in."""
-    try:
-        return await words
-    except OSError as broken:  # TimeoutError is one
-        return broken
 
 
 async def _close(stream: AsyncIterator[object]) -> None:
