@@ -21,6 +21,7 @@ from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.config import Settings, secrets
 from gateway.crew import Crew
 from gateway.exchange import Exchange
+from gateway.lines.sip.line import SipLine
 from gateway.lines.twilio.line import TwilioLine
 from gateway.observe.journal import Journal
 from inference.runtime import Runtime
@@ -40,8 +41,17 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> int
     """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, ready or _say_ready))
+        try:
+            runner.run(_serve(settings, ready or _say_ready))
+        except* OSError as failures:
+            raise _first(failures) from None  # a port that is taken, said in one line
     return 0
+
+
+def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
+    """Give the first failure of a group; what followed it is its consequence."""
+    failure = failures.exceptions[0]
+    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
 
 
 async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
@@ -70,12 +80,16 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(voices.watch())
             serving = group.create_task(server.serve())
+            sip = _sip(settings, switchboard)
+            calling = None if sip is None else group.create_task(sip.run())
             pacer.start()
             group.create_task(_announce(server, ready, stop, serving))
             await switchboard.run(stop)
             server.should_exit = True
             pacer.stop()
             watching.cancel()
+            if calling is not None:
+                calling.cancel()
     finally:
         journal.close()
         if recorder is not None:
@@ -93,6 +107,12 @@ class _Server(uvicorn.Server):
         from contextlib import nullcontext
 
         return nullcontext()
+
+
+def _sip(settings: Settings, switchboard: Switchboard) -> SipLine | None:
+    if not settings.sip.enabled:
+        return None
+    return SipLine(settings.sip, switchboard, default_agent=settings.agents.default)
 
 
 def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
+from gateway.lines.sip.settings import SipSettings
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.toml_file import EMPTY, decode, read
 from inference.runtime import RuntimeSettings
@@ -108,6 +109,7 @@ class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     agents: AgentsSettings = field(default_factory=AgentsSettings)
     twilio: TwilioSettings = field(default_factory=TwilioSettings)
+    sip: SipSettings = field(default_factory=SipSettings)
     turn: DefaultTurnSettings = field(default_factory=DefaultTurnSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)

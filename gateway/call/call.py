@@ -60,7 +60,7 @@ from gateway.events import (
     UtteranceEnded,
     Word,
 )
-from gateway.ports import Backend, BackendEvent, BackendStart, Leg, LineEvent
+from gateway.ports import Backend, BackendEvent, BackendStart, Leg, LineEvent, Witness
 from media.frame import AudioFrame
 from media.playout import Began, Dry, Finished, PlayoutEvent, Position, Stalled
 
@@ -80,8 +80,13 @@ log = structlog.get_logger("call")
 class FixedLine(Protocol):
     """A sentence as sound."""
 
-    pcm: bytes
-    words: tuple[Word, ...]
+    @property
+    def pcm(self) -> bytes:
+        """Signed 16-bit samples at the rate asked for."""
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Its words, times from the first sample."""
 
 
 class FixedLineBook(Protocol):
@@ -134,6 +139,7 @@ class Call:
         self._toolbox = toolbox
         self._log = call_log
         self._track = track
+        self._witness: Witness | None = getattr(leg, "witness", None)
         self._inbox: deque[Event] = deque()
         self._busy = False
         self._tasks = Tasks(WRITES_SECONDS)
@@ -170,6 +176,8 @@ class Call:
                     self._track.went(position, chunk.payload)
         for event in playout.poll(now):
             self._playout_event(event)
+        if self._witness is not None:
+            self._caption(self._witness, now)
         deadline = self.conversation.deadline
         if deadline is not None and now >= deadline:
             self.post(TimePassed())
@@ -234,6 +242,7 @@ class Call:
                 self._tasks.backend_perform(effect)
             case Record(event=event, fields=fields):
                 self._log.write(event, fields)
+                self._observe(event, fields)
             case Play() | EndUtterance() | Duck() | Hold() | Resume() | Flush():
                 self._perform_playout(effect)
             case Speak(utterance=utterance, text=text):
@@ -283,6 +292,7 @@ class Call:
         if self._track is not None:
             self._track.cleared(position)
         self._inbox.append(PlayoutFlushed(heard))
+        self._observe("agent_fell", {})
 
     def _speak(self, utterance: int, text: str) -> None:
         line = self._lines.ready(text, self.leg.info.rate)
@@ -348,16 +358,33 @@ class Call:
                 said = self.conversation.state.speech.get(utterance)
                 if said is not None:
                     self._hearing.agent_began(said.interruptible, said.asks)
+                self._observe("agent_began", {"utterance": utterance})
                 self.post(AgentBeganSounding(utterance, when))
             case Finished(position=position):
                 self.post(AgentHeard(_heard(position)))
             case Dry():
                 self._hearing.agent_fell()
+                self._observe("agent_fell", {})
                 self.post(PlayoutDry())
             case Stalled(seconds=seconds):
                 self.post(PlayoutStalled(seconds))
             case _:
                 assert_never(event)
+
+    # --- what a page is shown ------------------------------------------------------------------
+
+    def _observe(self, event: str, fields: Mapping[str, Any]) -> None:
+        if self._witness is not None:
+            self._witness.observe(event, fields)
+
+    def _caption(self, witness: Witness, now: float) -> None:
+        """Show the words that were heard by now, and none that were not."""
+        rate = self.leg.info.rate
+        for utterance in self.conversation.state.speech.sounding():
+            position = self.leg.playout.heard(utterance.id, now)
+            if position.heard:
+                text = utterance.heard_text(position.heard / rate, position.queued / rate)
+                witness.caption(utterance.id, text)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
