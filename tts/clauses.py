@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tts.normalise import WORDS
+from tts.plain import WORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from inference import find
 from inference.graph import with_output
 from inference.runtime import Runtime, Session
-from tts.normalise import Piece, normalise
+from tts.plain import Piece, normalise
 
 Floats = npt.NDArray[np.float32]
 
