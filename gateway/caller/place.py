@@ -16,6 +16,7 @@ from gateway.caller.network import NetworkSettings
 from gateway.caller.phone import CallerEvent, CallerLine, Phone
 from gateway.caller.plan import CallPlan
 from gateway.caller.report import CallReport
+from gateway.caller.sip import SipCaller
 from gateway.caller.twilio import TwilioCaller
 
 Watch = Callable[[str, CallerEvent], None]
@@ -33,10 +34,17 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Read `twilio:ws://host:port/twilio/stream`; raises ValueError saying what is allowed."""
+    """Read `twilio:ws://host:port/twilio/stream` or `sip:user@host:port;transport=tcp`.
+
+    Raises ValueError saying what is allowed.
+    """
     line, _, address = text.partition(":")
+    if line in ("sip", "sips"):
+        SipCaller(text)
+        return Target("sip", text)
     if line != "twilio":
-        raise ValueError(f"{text!r} names no line that can be called; allowed: twilio:ws://...")
+        allowed = "twilio:ws://... and sip:user@host"
+        raise ValueError(f"{text!r} names no line that can be called; allowed: {allowed}")
     parts = urlsplit(address)
     if parts.scheme not in ("ws", "wss") or not parts.hostname:
         raise ValueError(f"{text!r}: after twilio: comes a ws:// or wss:// address")
@@ -84,6 +92,9 @@ def _line(target: Target, options: CallOptions) -> CallerLine:
                 auth_token=options.auth_token,
                 parameters=options.parameters,
             )
+        case "sip":
+            headers = {f"X-{name}": value for name, value in options.parameters.items()}
+            return SipCaller(target.address, headers=headers)
         case _:
             raise ValueError(f"no line named {target.line!r} can be called")
 

@@ -22,7 +22,9 @@ HELP = "be the caller: place calls, play recordings, measure what is heard"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument("target", help="twilio:ws://HOST:PORT/twilio/stream")
+    parser.add_argument(
+        "target", help="twilio:ws://HOST:PORT/twilio/stream or sip:USER@HOST:PORT;transport=tcp"
+    )
     said = parser.add_argument_group("what the caller does, in this order")
     said.add_argument(
         "--say",

@@ -53,7 +53,7 @@ def _first(values: list[str]) -> NameAddr | None:
 def variables(request: Request, **more: str) -> dict[str, str]:
     """Give the headers an agent may want: identity, diversion, and everything of one's own."""
     found: dict[str, str] = {}
-    for name in request.headers.keys():  # noqa: SIM118  (the library's class is no mapping)
+    for name in request.headers.names():
         lower = name.lower()
         if lower in _TOLD or lower.startswith("x-"):
             values = ", ".join(request.headers.getlist(name))

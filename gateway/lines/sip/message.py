@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sipmessage import CSeq, Headers
+from sipmessage import CSeq
+from sipmessage import Headers as LibraryHeaders
 from sipmessage.message import COMPACT_FORMS
 
 from gateway.lines.sip.address import MAX_ITEMS, NameAddr, Via, parse_addresses, split_quoted
@@ -48,6 +49,30 @@ class Malformed(ValueError):
         self.request = request
 
 
+class Headers(LibraryHeaders):
+    """The library's headers, made comparable."""
+
+    def names(self) -> list[str]:
+        """Give the names, in the order of their first value."""
+        return self.keys()
+
+    def copy(self) -> Headers:
+        """Give an independent copy."""
+        copied = Headers()
+        for name in self.names():
+            copied.setlist(name, list(self.getlist(name)))
+        return copied
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Headers):
+            return NotImplemented
+        return [(n, self.getlist(n)) for n in self.names()] == [
+            (n, other.getlist(n)) for n in other.names()
+        ]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(slots=True)
 class Request:
     """A SIP request; headers hold raw text."""
@@ -63,7 +88,7 @@ class Request:
 
     def copy(self) -> Request:
         """Give an independent copy."""
-        return Request(self.method, self.uri, copy_headers(self.headers), self.body)
+        return Request(self.method, self.uri, self.headers.copy(), self.body)
 
 
 @dataclass(slots=True)
@@ -85,7 +110,7 @@ Message = Request | Response
 
 def _encode(line: str, headers: Headers, body: bytes) -> bytes:
     lines = [line]
-    for name in headers.keys():  # noqa: SIM118  (the library's class is no mapping)
+    for name in headers.names():
         if name != "Content-Length":
             lines += [f"{name}: {clean(value)}" for value in headers.getlist(name)]
     lines.append(f"Content-Length: {len(body)}")
@@ -97,14 +122,6 @@ def clean(value: str) -> str:
     if value.isprintable():
         return value
     return "".join(char if char.isprintable() or char == "\t" else " " for char in value)
-
-
-def copy_headers(headers: Headers) -> Headers:
-    """Give an independent copy."""
-    copy = Headers()
-    for name in headers.keys():  # noqa: SIM118
-        copy.setlist(name, list(headers.getlist(name)))
-    return copy
 
 
 # --- reading -----------------------------------------------------------------------------------

@@ -310,7 +310,7 @@ def _notable(response: Response) -> tuple[tuple[str, str], ...]:
     """Give the headers of the answer that an agent may want to know."""
     return tuple(
         (name, clean(value))
-        for name in response.headers.keys()  # noqa: SIM118
+        for name in response.headers.names()
         for value in response.headers.getlist(name)
         if name.lower().startswith(("x-", "p-asserted"))
     )

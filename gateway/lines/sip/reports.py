@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from gateway.lines.sip import rtcp
-from gateway.lines.sip.receiver import Receiver
 from gateway.lines.sip.rtp import Sender
 from media.arrivals import Counts
 
@@ -38,13 +37,35 @@ class Quality:
     "estimated mean opinion score of what we hear, 1 to 4.5"
 
 
+class Received(Protocol):
+    """What is known of the stream that is received; see `gateway.lines.sip.receiver.Receiver`."""
+
+    ssrc: int | None
+    clock: int
+
+    @property
+    def counts(self) -> Counts | None:
+        """Counts of the present source."""
+
+    @property
+    def concealed(self) -> float:
+        """Seconds of sound made up."""
+
+    @property
+    def target(self) -> float:
+        """Seconds of depth that the jitter buffer aims at."""
+
+    def totals(self) -> tuple[int, int, int]:
+        """Packets received, expected and late over all sources."""
+
+
 class Reports:
     """Sends and reads the reports of one stream."""
 
     def __init__(
         self,
         sender: Sender,
-        receiver: Receiver,
+        receiver: Received,
         cname: str,
         wall: float,
         draw: Callable[[int], int],
