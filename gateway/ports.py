@@ -20,6 +20,7 @@ from gateway.events import (
     CallerTyped,
     CallerWords,
     CallInfo,
+    EndAsked,
     Entry,
     Json,
     ReplyEnded,
@@ -34,7 +35,7 @@ from gateway.events import (
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
 
-LineEvent = CallerKey | CallerTyped | CallerGone | TransferEnded
+LineEvent = CallerKey | CallerTyped | CallerGone | TransferEnded | EndAsked
 BackendEvent = (
     CallerWords
     | ReplyText
@@ -84,6 +85,20 @@ class Leg(Protocol):
 
     def hang_up(self, reason: str) -> None:
         """End the call in the protocol's own way; `CallerGone` follows."""
+
+
+class Witness(Protocol):
+    """Who shows the caller how the call goes, beside the sound: a page.
+
+    A leg that has one gives it as `witness`; all methods return at once.
+    """
+
+    def observe(self, event: str, fields: Json) -> None:
+        """Take an event: every line of the call log, and `agent_began` and `agent_fell`, which say
+        that the caller hears the agent and hears it no more."""
+
+    def caption(self, utterance: int, text: str) -> None:
+        """Take the words of an utterance that were heard by now; asked for every 20 ms."""
 
 
 @dataclass(frozen=True, slots=True)

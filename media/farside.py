@@ -241,6 +241,12 @@ class FarSide:
         if self._flights:
             self._replay(self._flights[0].due - self._seconds + self.path.forward)
 
+    def measured(self, latency: float, error: float) -> None:
+        """Take the one-way delay that the far side measured just now, whatever it was before."""
+        self.path.reported = True
+        self.path.forward = self.path.back = max(0.0, latency)
+        self.path.doubt = error
+
     def until_clear(self, now: float) -> float:
         """Count as played what a `clear` sent now comes too late for; say when it arrives."""
         reached = now + self.path.forward

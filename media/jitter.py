@@ -239,6 +239,14 @@ class JitterBuffer:
         silent = head.sequence == self._played + 1
         return Nothing(length) if silent else Lost(length)
 
+    @property
+    def following(self) -> bytes | None:
+        """The payload that continues right behind what was given last, if it is here already."""
+        head = self._waiting[0] if self._waiting else None
+        if head is None or not head.samples or head.timestamp != self._cursor or self._owed:
+            return None
+        return head.payload
+
     # --- figures -----------------------------------------------------------------------------
 
     def depth(self, now: float) -> float:

@@ -190,6 +190,13 @@ class Playout:
         """Take a better figure of the one-way delay, from an RTCP round trip for example."""
         self._far.assume(seconds, error)
 
+    def measure(self, latency: float, error: float) -> None:
+        """Take the delay to the ear, in seconds, as the far side measured it between utterances.
+
+        What was sent already stays where it is; what follows is expected to take as long.
+        """
+        self._far.measured(latency, error)
+
     def heard(self, utterance: int, now: float) -> Position:
         """Say what is known of an utterance; one never heard of has nothing but zeros."""
         whose = self._open.get(utterance)

@@ -26,12 +26,15 @@ class Reception:
         *,
         clock: int | None = None,
         codec: str = "",
+        mend: Callable[[int, bytes | None], bytes] | None = None,
     ) -> None:
         """Begin empty.
 
         `rate` is that of the samples `decode` gives (which raises ValueError for garbage), `clock`
         that of the timestamps (None: the same).
         `codec` names the wire form where payloads may be passed through: `pcmu` or `pcma`.
+        `mend` is the codec's own concealment, where it has one: given the samples that are missing
+        and the payload right behind them (None: not here yet), it gives their substitute.
         """
         self.rate = rate
         self.buffer = JitterBuffer(clock or rate)
@@ -39,6 +42,7 @@ class Reception:
         self.garbage = 0
         """packets that could not be decoded"""
         self._decode = decode
+        self._mend = mend
         self._codec = codec
         self._clock = clock or rate
         self._size = round(rate * FRAME_SECONDS) * 2
@@ -89,7 +93,7 @@ class Reception:
             case Packet() as packet:
                 self._take(packet)
             case Lost(samples):
-                self._append(self.concealer.lost(self._samples(samples)))
+                self._append(self._substitute(self._samples(samples), self.buffer.following))
             case Nothing(samples):
                 self._append(self.concealer.good(self._silence(self._samples(samples))))
 
@@ -98,7 +102,7 @@ class Reception:
             decoded = self._decode(packet.payload)
         except ValueError:
             self.garbage += 1
-            self._append(self.concealer.lost(self._samples(packet.samples)))
+            self._append(self._substitute(self._samples(packet.samples), None))
             return
         if packet.excess > 0 and level(decoded) < QUIET_DB:
             return
@@ -108,6 +112,12 @@ class Reception:
         if self._codec and not self._ready and pcm is decoded and len(pcm) == self._size:
             self._payload = packet.payload
         self._append(pcm)
+
+    def _substitute(self, samples: int, following: bytes | None) -> bytes:
+        """Make up for sound that is missing."""
+        if self._mend is None:
+            return self.concealer.lost(samples)
+        return self.concealer.mended(self._mend(samples, following))
 
     def _append(self, pcm: bytes) -> None:
         self._ready += pcm

@@ -1,0 +1,125 @@
+"""What page and gateway tell each other beside the sound: versioned JSON, one object a message.
+
+docs/webrtc.md describes it for whoever writes a page of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+LABEL = "parley"
+"""What a page calls the data channel; version 1 of what is said on it."""
+
+TEXT_MOST = 2000
+"""Characters that a visitor may type at once."""
+
+KEYS_MOST = 32
+
+
+# --- to the page ---------------------------------------------------------------------------------
+
+
+class _Ours(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
+    v: Literal[1] = 1
+
+
+class Hello(_Ours, frozen=True, tag="hello", kw_only=True):
+    """The first message: who answers, and for how long at most."""
+
+    call: str
+    agent: str
+    seconds: float
+
+
+class State(_Ours, frozen=True, tag="state", kw_only=True):
+    """What the agent is doing."""
+
+    state: Literal["listening", "thinking", "speaking", "waiting"]
+    "`waiting`: the connection is interrupted, and the call waits"
+
+
+class Caption(_Ours, frozen=True, tag="caption", kw_only=True):
+    """Words as they were heard; a later caption of the same id and speaker takes its place."""
+
+    who: Literal["agent", "caller"]
+    id: int
+    text: str
+    final: bool = False
+    interrupted: bool = False
+    "the agent meant to say more"
+
+
+class Tool(_Ours, frozen=True, tag="tool", kw_only=True):
+    """The agent does something besides talking."""
+
+    name: str
+    state: Literal["began", "done", "failed"]
+
+
+class End(_Ours, frozen=True, tag="end", kw_only=True):
+    """The call is over."""
+
+    by: Literal["agent", "caller", "failure"]
+    reason: str
+
+
+Message = Hello | State | Caption | Tool | End
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode(message: Message) -> str:
+    """Write a message for the page."""
+    return _ENCODER.encode(message).decode()
+
+
+# --- from the page -----------------------------------------------------------------------------
+
+
+class _Theirs(msgspec.Struct, frozen=True, tag_field="type", kw_only=True):
+    v: Literal[1]
+
+
+class Mute(_Theirs, frozen=True, tag="mute"):
+    """The visitor's microphone is off, or on again."""
+
+    muted: bool
+
+
+class Text(_Theirs, frozen=True, tag="text"):
+    """The visitor wrote instead of speaking."""
+
+    text: Annotated[str, Meta(max_length=TEXT_MOST)]
+
+
+class Keys(_Theirs, frozen=True, tag="keys"):
+    """The visitor pressed keys."""
+
+    keys: Annotated[str, Meta(pattern="^[0-9A-D*#]*$", max_length=KEYS_MOST)]
+
+
+class Played(_Theirs, frozen=True, tag="played"):
+    """What left the loudspeaker, and how long ago."""
+
+    rtp: Annotated[int, Meta(ge=0, lt=1 << 32)]
+    "RTP time of a sample"
+    age_ms: Annotated[float, Meta(ge=-1000, le=10000)]
+    "since it was heard; negative: it will be heard in so long"
+    error_ms: Annotated[float, Meta(ge=0, le=1000)] = 15.0
+    "how far the page may be off"
+
+
+Told = Mute | Text | Keys | Played
+
+_DECODER: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
+
+
+def decode(text: str) -> Told:
+    """Read a message of the page; raises ValueError."""
+    try:
+        return _DECODER.decode(text)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from None

@@ -1,0 +1,151 @@
+"""ICE as far as this gateway takes part in it: configured addresses only, no look-ups, no queue.
+
+The connectivity checks are aioice's.
+What is put in its place are the sockets (only addresses that are meant to be seen, from a range of
+ports) and the way of what arrives: it is handed on at once, in the callback that received it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import Callable, Sequence
+
+from aioice import Candidate, Connection
+from aioice.candidate import candidate_foundation, candidate_priority
+from aioice.ice import CandidatePair, StunProtocol
+from aioice.stun import Message
+
+from gateway.lines.webrtc.offer import IceParameters
+
+BUFFER_BYTES = 262144
+"""Of a socket: two seconds of sound, when the process stood still."""
+
+TRIES = 50
+"""Ports of the range that are tried before the gateway counts as full."""
+
+Hosts = Sequence[tuple[str, str]]
+"""Addresses to offer, each with the one to bind."""
+
+
+class _Protocol(StunProtocol):
+    """One socket: sound and DTLS pass by the reader of STUN."""
+
+    def __init__(self, agent: Ice) -> None:
+        super().__init__(agent)
+        self._arrived = agent.arrived
+
+    def datagram_received(self, data: bytes | str, addr: tuple[str, int]) -> None:
+        """Tell the protocols apart by the first byte (RFC 7983, section 7)."""
+        if isinstance(data, bytes) and data and data[0] > 3:
+            self._arrived(data)
+        else:
+            super().datagram_received(data, addr)
+
+
+class Ice(Connection):
+    """One agent, for one connection or one restart of it."""
+
+    def __init__(
+        self,
+        hosts: Hosts,
+        ports: tuple[int, int],
+        arrived: Callable[[bytes], None],
+        alive: Callable[[], None],
+    ) -> None:
+        """`arrived` takes what is no STUN, `alive` is told of authenticated checks."""
+        super().__init__(ice_controlling=False)
+        self.arrived = arrived
+        self._alive = alive
+        self._hosts = hosts
+        self._ports = ports
+
+    async def open(self) -> IceParameters:
+        """Open the sockets and say how to reach them; raises OSError where none could be had."""
+        await self.gather_candidates()
+        if not self.local_candidates:
+            wanted = ", ".join(local for _, local in self._hosts)
+            raise OSError(f"no UDP port is to be had on {wanted}")
+        places = tuple(one.to_sdp() for one in self.local_candidates)
+        return IceParameters(self.local_username, self.local_password, places)
+
+    async def check(self, remote: IceParameters) -> None:
+        """Run the checks until a pair is chosen; raises ConnectionError when none can be."""
+        self.remote_username, self.remote_password = remote.ufrag, remote.password
+        for text in remote.candidates:
+            await self.learn(text)
+        await self.connect()
+
+    async def learn(self, text: str) -> None:
+        """Take a candidate of the far side.
+
+        Names are not looked up: they are those of the visitor's own network, and the visitor's
+        checks tell the address anyway.
+        """
+        try:
+            candidate = Candidate.from_sdp(text)
+        except (ValueError, IndexError, AssertionError):
+            return
+        if candidate.transport.lower() == "udp" and not candidate.host.endswith(".local"):
+            await self.add_remote_candidate(candidate)
+
+    def send_now(self, data: bytes) -> None:
+        """Send a datagram to the chosen pair; nothing is sent while there is none."""
+        pair: CandidatePair | None = self._nominated.get(1)
+        if pair is not None:
+            pair.protocol.transport.sendto(data, pair.remote_addr)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a pair is chosen."""
+        return bool(self._nominated)
+
+    # --- in the place of aioice's own ----------------------------------------------------------
+
+    async def get_component_candidates(
+        self, component: int, addresses: list[str], timeout: int = 5
+    ) -> list[Candidate]:
+        """Open a socket on each configured address."""
+        candidates: list[Candidate] = []
+        for public, local in self._hosts:
+            protocol = await self._bind(local)
+            if protocol is None:
+                continue
+            port = protocol.transport.get_extra_info("sockname")[1]
+            protocol.local_candidate = Candidate(
+                foundation=candidate_foundation("host", "udp", public),
+                component=component,
+                transport="udp",
+                priority=candidate_priority(component, "host", 65535 - len(candidates)),
+                host=public,
+                port=port,
+                type="host",
+            )
+            candidates.append(protocol.local_candidate)
+            self._protocols.append(protocol)
+        return candidates
+
+    def check_incoming(
+        self, message: Message, addr: tuple[str, int], protocol: StunProtocol
+    ) -> None:
+        """Take a check that was authenticated."""
+        self._alive()
+        super().check_incoming(message, addr, protocol)
+
+    async def _bind(self, local: str) -> StunProtocol | None:
+        loop = asyncio.get_running_loop()
+        low, high = self._ports
+        tries = range(low, high + 1)
+        for port in random.sample(tries, min(TRIES, len(tries))):
+            try:
+                transport, protocol = await loop.create_datagram_endpoint(
+                    lambda: _Protocol(self), local_addr=(local, port)
+                )
+            except OSError:
+                continue
+            opened = transport.get_extra_info("socket")
+            if opened is not None:
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+            return protocol
+        return None

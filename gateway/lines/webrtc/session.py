@@ -1,0 +1,203 @@
+"""One call from a page, from the offer to the last packet: the shell around peer and leg."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from aiortc.rtcdtlstransport import RTCCertificate
+
+from gateway.events import CallInfo
+from gateway.lines.webrtc.ice import Hosts, Ice
+from gateway.lines.webrtc.leg import Limits, WebrtcLeg
+from gateway.lines.webrtc.offer import Agreed, Fragment, IceParameters, Ours, write_answer
+from gateway.lines.webrtc.peer import Peer, Taker
+from gateway.lines.webrtc.settings import WebrtcSettings
+from gateway.lines.webrtc.stream import Numbers, RtpStream
+
+GOODBYE_SECONDS = 0.4
+"""How long the last message has to reach the page before the connection closes: two round trips
+of a bad path."""
+
+CLOSE_SECONDS = 3.0
+"""Within which a connection is closed, whatever its far side does."""
+
+RESTARTS_MOST = 50
+"""In one call; a page that begins anew more often than that is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call that was let in."""
+
+    info: CallInfo
+    agreed: Agreed
+    hosts: Hosts
+    limits: Limits
+
+
+class Session:
+    """Connects one page and keeps it connected."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        settings: WebrtcSettings,
+        certificate: RTCCertificate,
+        begin: Callable[[WebrtcLeg], None],
+    ) -> None:
+        """`begin` is told of the leg once sound can flow."""
+        self.info = wanted.info
+        self.leg: WebrtcLeg | None = None
+        self.restarts = 0
+        self.ice: IceParameters | None = None
+        "ours, as the page knows them"
+        self._wanted = wanted
+        self._settings = settings
+        self._begin = begin
+        self._over = asyncio.Event()
+        self._reason: tuple[str, bool] = ("", False)
+        self._group: asyncio.TaskGroup | None = None
+        self._loop = asyncio.get_running_loop()
+        self._early: list[bytes] = []
+        self._log = structlog.get_logger("webrtc").bind(call_id=wanted.info.call_id)
+        self._numbers = Numbers(secrets.randbits(32), secrets.randbits(15), secrets.randbits(32))
+        taker = Taker(self._rtp, self._rtcp, self._text, self._alive, self._lost)
+        self.peer = Peer(wanted.hosts, settings.ports, certificate, wanted.agreed, taker)
+
+    # --- what signalling asks for --------------------------------------------------------------
+
+    async def answer(self) -> bytes:
+        """Open the sockets and write the answer; raises OSError."""
+        self.ice = await self.peer.open()
+        ours = Ours(
+            secrets.randbits(62),
+            self.ice,
+            self.peer.fingerprints,
+            self._numbers.ssrc,
+            self.info.call_id,
+            self.info.rate,
+        )
+        return write_answer(self._wanted.agreed, ours)
+
+    async def restart(self, fragment: Fragment) -> IceParameters | None:
+        """Begin ICE anew; None where this call cannot any more."""
+        if self._group is None or self._over.is_set() or self.restarts >= RESTARTS_MOST:
+            return None
+        self.restarts += 1
+        ice, parameters = await self.peer.restart()
+        self.ice = parameters
+        remote = IceParameters(fragment.ufrag, fragment.password, fragment.candidates)
+        self._group.create_task(self._take_over(ice, remote))
+        return parameters
+
+    async def learn(self, fragment: Fragment) -> None:
+        """Take candidates that the page found later."""
+        await self.peer.learn(fragment.candidates)
+
+    def end(self, reason: str, failure: bool = False) -> None:
+        """Take the call down."""
+        if not self._over.is_set():
+            self._reason = (reason, failure)
+            self._over.set()
+
+    # --- its life --------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Connect, carry, and leave nothing behind."""
+        try:
+            if await self._connect():
+                async with asyncio.TaskGroup() as group:
+                    self._group = group
+                    group.create_task(self._open_channel())
+                    await self._over.wait()
+                    self._group = None
+                    if self.leg is not None and self._reason[0] not in ("caller hung up",):
+                        await asyncio.sleep(GOODBYE_SECONDS)
+                    raise _Over
+        except* _Over:
+            pass
+        finally:
+            self._group = None
+            if self.leg is not None:
+                self.leg.gone(*self._reason)
+            await self._close()
+
+    async def _connect(self) -> bool:
+        """Bring the connection up; the call begins with it."""
+        try:
+            async with asyncio.timeout(self._settings.connect_seconds):
+                await self.peer.connect()
+        except (ConnectionError, TimeoutError) as error:
+            self._log.info("connection_failed", reason=str(error) or "no way was found in time")
+            return False
+        if self._over.is_set():
+            return False
+        stream = RtpStream(
+            self._wanted.agreed,
+            self._settings.rate,
+            self._settings.bitrate,
+            self._numbers,
+            self.info.call_id,
+            time.time() - self._loop.time(),
+            secrets.randbelow,
+        )
+        page = self._wanted.agreed.channel_mid is not None
+        self.leg = WebrtcLeg(self.info, stream, self.peer, self._wanted.limits, self.end, page)
+        for packet in self._early:
+            self.leg.take_rtp(packet)
+        self._early.clear()
+        self._log.info("connected", codec=self._wanted.agreed.codec.name)
+        self._begin(self.leg)
+        return True
+
+    async def _open_channel(self) -> None:
+        await self.peer.opened.wait()
+        if self.leg is not None:
+            self.leg.greet()
+
+    async def _take_over(self, ice: Ice, remote: IceParameters) -> None:
+        try:
+            async with asyncio.timeout(self._settings.connect_seconds):
+                moved = await self.peer.takes_over(ice, remote)
+        except TimeoutError:
+            moved = False
+        self._log.info("ice_restarted" if moved else "ice_restart_failed")
+
+    async def _close(self) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.peer.close()
+        except (TimeoutError, ConnectionError) as error:
+            self._log.warning("close_failed", reason=repr(error))
+
+    # --- what the peer brings --------------------------------------------------------------------
+
+    def _rtp(self, packet: bytes) -> None:
+        if self.leg is not None:
+            self.leg.take_rtp(packet)
+        elif len(self._early) < 100:
+            self._early.append(packet)
+
+    def _rtcp(self, packet: bytes) -> None:
+        if self.leg is not None:
+            self.leg.take_rtcp(packet)
+
+    def _text(self, text: str) -> None:
+        if self.leg is not None:
+            self.leg.take_text(text)
+
+    def _alive(self) -> None:
+        if self.leg is not None:
+            self.leg.alive()
+
+    def _lost(self) -> None:
+        self.end("caller hung up")
+
+
+class _Over(Exception):
+    """Ends a session's task group."""

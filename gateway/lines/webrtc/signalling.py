@@ -1,0 +1,311 @@
+"""The HTTP side of the WebRTC line: WHIP-shaped (RFC 9725), with an answer that also sends.
+
+How it differs from RFC 9725 is said in docs/webrtc.md.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gateway.lines.webrtc.access import STATUS, WORDS, Admitted, Caller, Denied, is_local
+from gateway.lines.webrtc.ice import Hosts
+from gateway.lines.webrtc.offer import (
+    OFFER_MOST,
+    Agreed,
+    UnacceptableError,
+    read_fragment,
+    read_offer,
+    write_fragment,
+)
+from gateway.lines.webrtc.tokens import read_grant
+from gateway.lines.webrtc.turn import IceServer, ice_servers
+from gateway.ports import Refusal
+
+if TYPE_CHECKING:
+    from gateway.lines.webrtc.line import WebrtcLine
+    from gateway.lines.webrtc.session import Session
+
+SDP = "application/sdp"
+FRAGMENT = "application/trickle-ice-sdpfrag"
+PROBLEM = "application/problem+json"
+
+METHODS = "POST, PATCH, DELETE, GET, OPTIONS"
+HEADERS = "Authorization, Content-Type, If-Match"
+EXPOSED = "Location, ETag, Link, Retry-After"
+
+PREFLIGHT_SECONDS = 600
+
+REFUSED = {"busy": 503, "draining": 503, "unknown_agent": 404, "forbidden": 403}
+
+log = structlog.get_logger("webrtc")
+
+
+class Signalling:
+    """Answers the pages' HTTP requests."""
+
+    def __init__(self, line: WebrtcLine) -> None:
+        self._line = line
+
+    def routes(self) -> list[Route]:
+        """Give the routes to mount at the root of the application."""
+        return [
+            Route("/webrtc/tokens", self.tokens, methods=["POST"]),
+            Route("/webrtc/{agent}", self.agent, methods=["POST", "GET", "OPTIONS"]),
+            Route("/webrtc/{agent}/ice", self.ice, methods=["GET", "OPTIONS"]),
+            Route(
+                "/webrtc/{agent}/{session}",
+                self.session,
+                methods=["PATCH", "DELETE", "GET", "OPTIONS"],
+            ),
+        ]
+
+    # --- a page's requests ---------------------------------------------------------------------
+
+    async def agent(self, request: Request) -> Response:
+        """Take an offer."""
+        caller = _caller(request)
+        match request.method:
+            case "OPTIONS":
+                return self._preflight(caller, {"Accept-Post": SDP})
+            case "POST":
+                response = await self._offer(request, caller)
+            case _:
+                response = Response(status_code=204)
+        return self._shared(caller, response)
+
+    async def ice(self, request: Request) -> Response:
+        """Tell a page that may call which STUN and TURN servers to use."""
+        caller = _caller(request)
+        if request.method == "OPTIONS":
+            return self._preflight(caller)
+        agent = self._line.agent(request.path_params["agent"])
+        access = self._line.access
+        looked = access.look(caller, agent, self._line.now(), time.time())
+        if isinstance(looked, Denied):
+            return self._shared(caller, _denied(looked))
+        servers = [one.document() for one in self._servers("page")]
+        headers = {"Cache-Control": "no-store"}
+        return self._shared(caller, JSONResponse({"iceServers": servers}, headers=headers))
+
+    async def session(self, request: Request) -> Response:
+        """End a call, or begin its ICE anew."""
+        caller = _caller(request)
+        if request.method == "OPTIONS":
+            return self._preflight(caller, {"Accept-Patch": FRAGMENT})
+        if not self._line.access.page(caller):
+            return _denied(Denied("origin_refused"))
+        session = self._line.sessions.get(request.path_params["session"])
+        if session is None:
+            response = _problem(404, "gone", "There is no such call, or it is over.")
+        elif request.method == "DELETE":
+            session.end("caller hung up")
+            response = Response(status_code=200)
+        elif request.method == "PATCH":
+            response = await self._patch(request, session)
+        else:
+            response = Response(status_code=204)
+        return self._shared(caller, response)
+
+    async def _offer(self, request: Request, caller: Caller) -> Response:
+        agent = self._line.agent(request.path_params["agent"])
+        if not self._line.access.page(caller):
+            return _denied(Denied("origin_refused"))
+        agreed = await self._agreed(request)
+        if isinstance(agreed, Response):
+            return agreed
+        # The cheap questions first; nothing is used up by a call that cannot be.
+        refusal = self._line.busy(agent)
+        if refusal is not None:
+            return _refused(refusal)
+        admitted = self._line.admit(caller, agent)
+        if isinstance(admitted, Denied):
+            log.info("call_refused", agent=agent, reason=admitted.kind, origin=caller.origin)
+            return _denied(admitted)
+        return await self._answer(request, caller, agreed, admitted)
+
+    async def _answer(
+        self, request: Request, caller: Caller, agreed: Agreed, admitted: Admitted
+    ) -> Response:
+        try:
+            opened = await self._line.open(admitted, agreed, caller.origin, self._hosts(request))
+        except OSError as error:
+            log.warning("no_port", reason=str(error))
+            return _refused(Refusal("busy", 5, "All lines are busy."))
+        agent = request.path_params["agent"]
+        response = Response(opened.answer, 201, media_type=SDP)
+        response.headers["Location"] = f"/webrtc/{agent}/{opened.name}"
+        response.headers["ETag"] = _etag(opened.session)
+        response.headers["Cache-Control"] = "no-store"
+        for server in self._servers(opened.session.info.call_id):
+            response.headers.append("Link", server.link())
+        return response
+
+    async def _agreed(self, request: Request) -> Agreed | Response:
+        if _media_type(request) != SDP:
+            return _problem(415, "unsupported", f"An offer is {SDP}.")
+        body = await _body(request)
+        if body is None:
+            return _problem(413, "too_big", f"An offer has at most {OFFER_MOST} bytes.")
+        try:
+            return read_offer(body, self._line.settings.codecs)
+        except UnacceptableError as error:
+            return _problem(422, "unacceptable", str(error))
+        except ValueError as error:
+            return _problem(400, "malformed", str(error))
+
+    async def _patch(self, request: Request, session: Session) -> Response:
+        if _media_type(request) != FRAGMENT:
+            return _problem(415, "unsupported", f"A change is {FRAGMENT}.")
+        body = await _body(request)
+        if body is None:
+            return _problem(413, "too_big", f"A change has at most {OFFER_MOST} bytes.")
+        try:
+            fragment = read_fragment(body)
+        except ValueError as error:
+            return _problem(400, "malformed", str(error))
+        wanted = request.headers.get("if-match", "")
+        if not wanted:
+            return _problem(428, "no_etag", "If-Match is missing.")
+        if wanted == "*":
+            ice = await session.restart(fragment)
+            if ice is None:
+                return _problem(404, "gone", "The call is over.")
+            headers = {"ETag": _etag(session), "Cache-Control": "no-store"}
+            return Response(write_fragment("0", ice), 200, headers, FRAGMENT)
+        if wanted != _etag(session):
+            return _problem(412, "stale", "ICE has begun anew since.")
+        await session.learn(fragment)
+        return Response(status_code=204)
+
+    # --- the site's own server -------------------------------------------------------------------
+
+    async def tokens(self, request: Request) -> Response:
+        """Give a pass to whoever shows the key."""
+        access = self._line.access
+        if not access.settings.api_key:
+            return _problem(404, "no_tokens", "PARLEY_API_KEY is not set: no tokens are given.")
+        if not access.may_write(_bearer(request)):
+            return _problem(401, "wrong_key", "The key is missing or wrong.", "Bearer")
+        body = await _body(request)
+        try:
+            grant = read_grant(body or b"")
+        except ValueError as error:
+            return _problem(400, "malformed", str(error))
+        token, life = access.passes.write(grant, time.time())
+        headers = {"Cache-Control": "no-store"}
+        return JSONResponse({"token": token, "expires_in": round(life)}, 201, headers)
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def _servers(self, name: str) -> list[IceServer]:
+        return ice_servers(self._line.settings, name, time.time())
+
+    def _hosts(self, request: Request) -> Hosts:
+        """Give the configured addresses, or the one that the request came to."""
+        if configured := self._line.settings.hosts():
+            return configured
+        host = str((request.scope.get("server") or ("127.0.0.1", 0))[0])
+        return ((host, host),)
+
+    def _preflight(self, caller: Caller, headers: dict[str, str] | None = None) -> Response:
+        response = Response(status_code=204, headers=headers)
+        if caller.origin and self._line.access.page(caller):
+            response.headers["Access-Control-Allow-Methods"] = METHODS
+            response.headers["Access-Control-Allow-Headers"] = HEADERS
+            response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
+        return self._shared(caller, response)
+
+    def _shared(self, caller: Caller, response: Response) -> Response:
+        """Let a page that may call read the response."""
+        response.headers["Vary"] = "Origin"
+        if caller.origin and self._line.access.page(caller):
+            response.headers["Access-Control-Allow-Origin"] = caller.origin
+            response.headers["Access-Control-Expose-Headers"] = EXPOSED
+        return response
+
+
+def _caller(request: Request) -> Caller:
+    headers = request.headers
+    address = request.client.host if request.client else ""
+    scheme = headers.get("x-forwarded-proto", "") or request.url.scheme
+    host = headers.get("x-forwarded-host", "") or headers.get("host", "")
+    return Caller(
+        headers.get("origin", "").rstrip("/"),
+        f"{scheme}://{host}",
+        address,
+        is_local(address, headers) and _is_here(host),
+        _bearer(request),
+    )
+
+
+def _is_here(authority: str) -> bool:
+    """Say whether a Host names this machine: a name that was made to point here does not."""
+    host = urlsplit(f"//{authority}").hostname or ""
+    return host == "localhost" or is_local(host, {})
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else ""
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _body(request: Request) -> bytes | None:
+    """Read a request's body; None if it is too big."""
+    parts = bytearray()
+    async for part in request.stream():
+        parts += part
+        if len(parts) > OFFER_MOST:
+            return None
+    return bytes(parts)
+
+
+def _etag(session: Session) -> str:
+    return f'"{session.restarts}"'
+
+
+def _problem(status: int, kind: str, text: str, challenge: str = "") -> Response:
+    """Say what is wrong, for programs and people (RFC 9457)."""
+    document = {"title": text, "status": status, "kind": kind}
+    headers = {"WWW-Authenticate": challenge} if challenge else None
+    return JSONResponse(document, status, headers, PROBLEM)
+
+
+def _denied(denied: Denied) -> Response:
+    status = STATUS[denied.kind]
+    document: dict[str, object] = {
+        "title": WORDS[denied.kind],
+        "status": status,
+        "kind": denied.kind,
+    }
+    headers: dict[str, str] = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if denied.retry_after:
+        headers["Retry-After"] = str(denied.retry_after)
+        document["retry_after"] = denied.retry_after
+    return JSONResponse(document, status, headers, PROBLEM)
+
+
+def _refused(refusal: Refusal) -> Response:
+    status = REFUSED[refusal.kind]
+    document: dict[str, object] = {
+        "title": refusal.text or refusal.kind,
+        "status": status,
+        "kind": refusal.kind,
+    }
+    headers: dict[str, str] = {}
+    if refusal.retry_after:
+        headers["Retry-After"] = str(refusal.retry_after)
+        document["retry_after"] = refusal.retry_after
+    return JSONResponse(document, status, headers, PROBLEM)
