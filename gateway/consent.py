@@ -26,6 +26,8 @@ class YesWords:
     "refuse"
     doubt: frozenset[str]
     "take an agreement back, or put it off, when they follow it or stand alone"
+    hedge: frozenset[str]
+    "take it back wherever they stand"
     harmless: frozenset[str]
     "hold a word of refusal and mean none"
     questions: frozenset[str]
@@ -56,9 +58,10 @@ LISTS: dict[str, YesWords] = {
             "doesnt, no way, forget it, never mind, nevermind, leave it"
         ),
         doubt=_set(
-            "but, wait, hold on, hang on, actually, instead, maybe, perhaps, let me think, rather,"
-            "one second, one moment, i think so, not sure, unless, if, first, different, other"
+            "but, wait, hold on, hang on, actually, instead, rather, one second, one moment,"
+            "unless, if, first, different, other"
         ),
+        hedge=_set("maybe, perhaps, let me think, i think so, not sure"),
         harmless=_set(
             "no problem, not a problem, why not, no worries, dont worry, cant wait, dont mind,"
             "no doubt, not at all, if you would, if you could, if you dont mind, no objection,"
@@ -76,7 +79,8 @@ LISTS: dict[str, YesWords] = {
         ),
         mild=_set("okay, ok, gut, passt, in ordnung, alles klar, perfekt, super, das geht, prima"),
         no=_set("nein, nee, nö, nicht, kein, keine, keinen, nie, stopp, abbrechen, lieber nicht"),
-        doubt=_set("aber, moment, warten sie, eigentlich, stattdessen, vielleicht, lieber, wenn"),
+        doubt=_set("aber, moment, warten sie, eigentlich, stattdessen, lieber, wenn"),
+        hedge=_set("vielleicht, ich glaube, nicht sicher"),
         harmless=_set("kein problem, warum nicht, keine frage, macht nichts"),
         questions=_set("was, wann, wie, warum, welche, welcher, wer, wo, können sie"),
     ),
@@ -87,18 +91,22 @@ LISTS: dict[str, YesWords] = {
         ),
         mild=_set("okay, ok, très bien, parfait, ça marche, ça me va, entendu, cest bon, bien"),
         no=_set("non, pas, jamais, annulez, arrêtez, aucun"),
-        doubt=_set("mais, attendez, plutôt, en fait, peut être, un instant, si"),
+        doubt=_set("mais, attendez, plutôt, en fait, un instant, si"),
+        hedge=_set("peut être, je crois"),
         harmless=_set("pas de problème, pourquoi pas, pas de souci, sans problème"),
         questions=_set("quoi, quand, comment, pourquoi, quel, quelle, qui, où, est ce que"),
     ),
     "es": YesWords(
         yes=_set(
             "sí, si, claro, por supuesto, desde luego, exacto, correcto, adelante, de acuerdo,"
-            "hágalo, sí por favor, eso es, cómo no"
+            "hágalo, sí por favor, eso es"
         ),
-        mild=_set("okay, ok, vale, bien, muy bien, perfecto, está bien, me parece bien, bueno"),
+        mild=_set(
+            "okay, ok, vale, bien, muy bien, perfecto, está bien, me parece bien, bueno, cómo no"
+        ),
         no=_set("no, nunca, cancele, tampoco, ningún, ninguna"),
-        doubt=_set("pero, espere, un momento, mejor, en realidad, quizás, tal vez"),
+        doubt=_set("pero, espere, un momento, mejor, en realidad"),
+        hedge=_set("quizás, tal vez, creo que sí"),
         harmless=_set("no hay problema, por qué no, cómo no, no se preocupe"),
         questions=_set("qué, cuándo, cuál, quién, dónde, puede"),
     ),
@@ -106,18 +114,18 @@ LISTS: dict[str, YesWords] = {
         yes=_set("sì, si, certo, certamente, esatto, va bene, daccordo, senzaltro, volentieri"),
         mild=_set("okay, ok, bene, perfetto, benissimo, ottimo"),
         no=_set("no, non, mai, annulli, nessun, nessuna"),
-        doubt=_set("ma, però, aspetti, un momento, invece, forse, piuttosto, se"),
+        doubt=_set("ma, però, aspetti, un momento, invece, piuttosto, se"),
+        hedge=_set("forse, credo di sì"),
         harmless=_set("nessun problema, perché no, non cè problema"),
         questions=_set("cosa, quando, come, perché, quale, chi, dove, può"),
     ),
     "nl": YesWords(
-        yes=_set(
-            "ja, jazeker, ja graag, graag, zeker, natuurlijk, klopt, precies, akkoord, doe maar"
-        ),
-        mild=_set("okay, oké, ok, goed, prima, dat is goed, perfect, prima zo"),
+        yes=_set("ja, jazeker, ja graag, graag, zeker, natuurlijk, klopt, precies, akkoord"),
+        mild=_set("okay, oké, ok, goed, prima, dat is goed, perfect, prima zo, doe maar"),
         no=_set("nee, niet, geen, nooit, stop, annuleren"),
-        doubt=_set("maar, wacht, eigenlijk, misschien, liever, als"),
-        harmless=_set("geen probleem, waarom niet"),
+        doubt=_set("maar, wacht, eigenlijk, liever, als"),
+        hedge=_set("misschien, ik denk het"),
+        harmless=_set("geen probleem, waarom niet, doe maar"),
         questions=_set("wat, wanneer, hoe, waarom, welke, wie, waar, kunt u"),
     ),
     "pt": YesWords(
@@ -126,7 +134,8 @@ LISTS: dict[str, YesWords] = {
         ),
         mild=_set("okay, ok, tudo bem, está bem, bom, perfeito, ótimo, combinado"),
         no=_set("não, nunca, cancele, nenhum, nenhuma"),
-        doubt=_set("mas, espere, um momento, na verdade, talvez, melhor, se"),
+        doubt=_set("mas, espere, um momento, na verdade, melhor, se"),
+        hedge=_set("talvez, acho que sim"),
         harmless=_set("não há problema, por que não, não tem problema"),
         questions=_set("quê, quando, como, qual, quem, onde, pode"),
     ),
@@ -163,7 +172,7 @@ def verdict(text: str, language: str = "en") -> Verdict:
     agreed = strong if strong is not None else mild
     if agreed is None:
         return "yes" if harmless and _first(words, lists.mild) is not None else "unclear"
-    if _first(rest[agreed:], lists.doubt) is not None:
+    if _first(rest[agreed:], lists.doubt) is not None or _first(rest, lists.hedge) is not None:
         return "unclear"
     asks = "?" in text or _first(rest, lists.questions) is not None
     return "unclear" if strong is None and asks else "yes"

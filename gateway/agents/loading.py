@@ -157,13 +157,20 @@ def _scripts(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, S
             continue
         if "script" not in choice.model and where not in source.lines:
             continue  # nothing was said of a model at all: whoever runs calls decides
-        script = path.parent
         try:
             settings = decode(ScriptedSettings, source, choice.model, f"{where}.model")
-            script = path.parent / settings.script
+        except TomlError as error:
+            raise placed(path, error) from None
+        script = path.parent / settings.script
+        if not script.is_file():
+            said = f"{settings.script}: no such file or directory"
+            at = f"{where}.model.script"
+            wrong = TomlError(source.name, [Mistake(at, source.line(at), said)])
+            raise placed(path, wrong)
+        try:
             scripts[settings.script] = load_script(read(script))
         except TomlError as error:
-            raise placed(script if script.is_file() else path, error) from None
+            raise placed(script, error) from None
         files.append(script)
     return scripts, files
 

@@ -1,0 +1,212 @@
+"""Agents' files: what is in them, and how mistakes are told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.agents.library import shipped
+from gateway.agents.loading import load
+from gateway.agents.places import AgentError
+from gateway.events import CallInfo, Entry
+
+SCRIPT = """
+start = "a"
+after = "a"
+lost = "a"
+slots = {}
+[tasks.a]
+"""
+
+
+def write(folder: Path, text: str, **others: str) -> Path:
+    path = folder / "agent.toml"
+    path.write_text(text)
+    for name, content in others.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return path
+
+
+def said(folder: Path, text: str, **others: str) -> str:
+    with pytest.raises(AgentError) as error:
+        load(write(folder, text, **others))
+    return str(error.value).replace(f"{folder}/", "")
+
+
+def test_the_example_agent_loads_whole() -> None:
+    agent = load(shipped() / "workshop.toml")
+    assert agent.name == "workshop"
+    assert [spec.name for spec in agent.specs] == [
+        "opening_hours",
+        "find_times",
+        "book",
+        "take_message",
+        "hang_up",
+    ]
+    confirmed = {spec.name: spec.confirm for spec in agent.specs if spec.effect == "write"}
+    assert confirmed == {"book": True, "take_message": False, "hang_up": False}
+    settings = agent.conversation()
+    assert settings.lines.greeting.startswith("Thank you for calling Harbor Motors")
+    assert settings.tools == agent.specs
+    assert [path.name for path in agent.read] == ["workshop.toml", "script.toml"]
+
+
+def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
+    agent = load(write(tmp_path, ""))
+    assert agent.specs == ()
+    assert agent.file.language == "en"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            '[lines]\n  greetin = "Hi"',
+            "agent.toml:2:3: lines.greetin: there is no such setting; did you mean lines.greet",
+        ),
+        ("language = 3", "agent.toml:1:1: language: found 3, it must be text"),
+        ('language = "en"\nhints = [\n  "a",,\n]', "agent.toml:3:7: invalid"),
+        (
+            "[call]\nidle_seconds = -1",
+            "agent.toml:2:1: call.idle_seconds: found -1, it must be a number of at least 0",
+        ),
+        (
+            '[hours]\nmonday = "8 to 6"',
+            'agent.toml:1:2: hours: monday must be like "07:30-18:00", found "8 to 6"',
+        ),
+        ('fallbacks = ["spare"]', 'agent.toml:1:1: fallbacks: there is no "spare" under backends'),
+        (
+            'instructions = "Hello {name}"\n[variables]\nname = "X-Name"',
+            "agent.toml:1:1: instructions: {name} differs from call to call",
+        ),
+        (
+            '[backend]\nkind = "casade"',
+            'agent.toml:2:1: backend.kind: found "casade", it must be one of',
+        ),
+        (
+            "[backend]\nmodel = { size = 3 }",
+            "agent.toml:1:2: backend: model must be a table with a kind",
+        ),
+        (
+            '[backend]\nmodel = { kind = "scripted", scrip = "x" }',
+            "agent.toml:2:30: backend.model.scrip: there is no such setting; did you mean",
+        ),
+        (
+            '[[tools]]\nname = "x"',
+            "agent.toml:1:3: tools[0]: a tool has exactly one of python, http, mcp and builtin",
+        ),
+        (
+            '[[tools]]\nbuiltin = "hangup"',
+            'agent.toml:2:1: tools[0].builtin: there is no built-in "hangup"',
+        ),
+        (
+            '[[tools]]\nbuiltin = "hang_up"\n\n[[tools]]\nbuiltin = "hang_up"',
+            'agent.toml:4:3: tools[1]: there is another tool named "hang_up"',
+        ),
+        (
+            '[[tools]]\nbuiltin = "transfer"',
+            "agent.toml:1:3: tools[0]: transfer needs at least one target",
+        ),
+        (
+            '[[tools]]\nmcp = "files"',
+            'agent.toml:2:1: tools[0].mcp: there is no "files" under servers',
+        ),
+        (
+            "[servers.files]",
+            "agent.toml:1:10: servers.files: a server has either a command or a url",
+        ),
+        ('[[tools]]\npython = "nowhere:f"', "agent.toml:1:3: tools[0]: nowhere cannot be imported"),
+        (
+            '[[tools]]\npython = "gateway.tools.workshop:nothing"',
+            'agent.toml:1:3: tools[0]: there is no function "nothing"',
+        ),
+        (
+            '[[tools]]\npython = "gateway.tools.workshop"',
+            'agent.toml:1:3: tools[0]: python must be like "module:function"',
+        ),
+        (
+            'language = "xx"\n[[tools]]\npython = "gateway.tools.workshop:book"\nconfirm = true',
+            'agent.toml:4:1: tools[0].confirm: what counts as a yes in "xx" is not known',
+        ),
+        (
+            '[[tools]]\npython = "gateway.tools.workshop:book"\neffect = "read"\nconfirm = true',
+            "agent.toml:1:3: tools[0]: confirm is for writes",
+        ),
+    ],
+)
+def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in said(tmp_path, text)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    told = said(tmp_path, 'langage = "en"\n\n[lines]\nhello = "x"\n')
+    assert [line.split(": ")[0] for line in told.splitlines()] == [
+        "agent.toml:1:1",
+        "agent.toml:4:1",
+    ]
+
+
+def test_a_mistake_in_the_script_is_told_with_the_scripts_name(tmp_path: Path) -> None:
+    text = '[backend]\nmodel = { kind = "scripted", script = "s.toml" }'
+    told = said(tmp_path, text, s__toml=SCRIPT.replace('lost = "a"', 'lost = "b"'))
+    assert told == 's.toml:4:1: lost: there is no task "b"'
+    missing = said(tmp_path, text.replace("s.toml", "nowhere.toml"))
+    assert (
+        missing == "agent.toml:2:30: backend.model.script: nowhere.toml: no such file or directory"
+    )
+
+
+def test_a_function_in_a_file_beside_the_agents(tmp_path: Path) -> None:
+    tools = '''
+def greet(name: str) -> str:
+    """Greet someone."""
+    return f"Hello {name}"
+'''
+    agent = load(
+        write(
+            tmp_path,
+            '[[tools]]\npython = "shop.py:greet"\nname = "hello"\ntimeout = 3\neffect = "write"',
+            shop__py=tools,
+        )
+    )
+    (spec,) = agent.specs
+    assert (spec.name, spec.description, spec.timeout) == ("hello", "Greet someone.", 3)
+    assert spec.effect == "write"
+    assert tmp_path / "shop.py" in agent.read
+    broken = said(tmp_path, '[[tools]]\npython = "bad.py:f"', bad__py="1 / 0")
+    assert "bad.py cannot be loaded: ZeroDivisionError" in broken
+
+
+def test_a_transfer_may_only_go_where_the_file_says(tmp_path: Path) -> None:
+    agent = load(
+        write(
+            tmp_path,
+            '[[tools]]\nbuiltin = "transfer"\n[transfers.desk]\nto = "sip:desk@example.com"\n'
+            'description = "the front desk"\n[transfers.boss]\nto = "+1555"',
+        )
+    )
+    (spec,) = agent.specs
+    target = spec.parameters["properties"]["target"]
+    assert target["enum"] == ["boss", "desk"]
+    assert target["description"] == "desk: the front desk"
+
+
+VARIABLES = '[variables]\nnumber = "caller"\nid = "X-Customer"\nplan = "plan"'
+
+
+def test_variables_of_the_call_come_in_a_note_and_not_in_the_instructions(tmp_path: Path) -> None:
+    agent = load(write(tmp_path, 'instructions = "Be brief."\n' + VARIABLES))
+    call = CallInfo("c", "sip", "a", "+1555", variables={"X-Customer": 17, "other": "x"})
+    assert agent.variables(call) == {"number": "+1555", "id": "17"}
+    assert agent.note(call) == Entry(
+        "note",
+        "About this call: number is +1555; id is 17.",
+        name="call",
+        data={"number": "+1555", "id": "17"},
+    )
+    assert agent.note(CallInfo("c", "sip", "a")) is None
+    assert agent.conversation().instructions == "Be brief."
+    context = agent.context(call, datetime(2025, 12, 2, 23, 0, tzinfo=UTC))
+    assert context.variables == {"number": "+1555", "id": "17"}

@@ -1,0 +1,95 @@
+"""The toolbox: whatever happens in a tool is an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gateway.events import CallInfo, Json, RunTool, ToolAnswered
+from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.functions import function_tool, tool
+from gateway.tools.messages import message_tools
+from gateway.tools.store import Store
+from gateway.tools.toolbox import CallTools, Toolbox
+from tests.support.virtual_time import run as run_in_virtual_time
+
+CALL = CallInfo("c1", "test", "a", caller="+12065550123")
+CONTEXT = ToolContext(CALL, datetime(2025, 12, 2, tzinfo=UTC))
+
+
+def opened(folder: Path, *functions: Callable[..., Any]) -> CallTools:
+    tools = {made.spec.name: made for made in map(function_tool, functions)}
+    return Toolbox(tools | message_tools(), Store(folder / "t.sqlite")).open(CONTEXT)
+
+
+def answer(box: CallTools, name: str, arguments: Json, timeout: float = 5.0) -> ToolAnswered:
+    return asyncio.run(box.run(RunTool("a1", name, arguments, "k1", timeout)))
+
+
+def test_a_result_is_done(tmp_path: Path) -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    answered = answer(opened(tmp_path, add), "add", {"a": 1, "b": 2})
+    assert (answered.ask, answered.result, answered.outcome) == ("a1", {"result": 3}, "done")
+    assert answered.seconds >= 0
+
+
+def test_failures_of_all_kinds_are_answers(tmp_path: Path) -> None:
+    def cannot() -> None:
+        raise ToolFailed("full", "Nothing is free.")
+
+    def breaks() -> None:
+        raise ZeroDivisionError
+
+    box = opened(tmp_path, cannot, breaks)
+    assert answer(box, "cannot", {}).result == {"error": "full", "message": "Nothing is free."}
+    assert answer(box, "cannot", {}).outcome == "failed"
+    assert answer(box, "breaks", {}).result["error"] == "broken"
+    assert answer(box, "nothing", {}).outcome == "refused"
+
+
+def test_a_read_is_given_up_after_its_time_and_a_write_is_not(tmp_path: Path) -> None:
+    async def look() -> str:
+        await asyncio.sleep(30)
+        return "late"
+
+    @tool(effect="write")
+    async def send() -> str:
+        await asyncio.sleep(30)
+        return "late"
+
+    box = opened(tmp_path, look, send)
+
+    async def both() -> list[str]:
+        read = await box.run(RunTool("a1", "look", {}, "", 2.0))
+        write = await box.run(RunTool("a2", "send", {}, "k2", 2.0))
+        return [read.outcome, write.outcome]
+
+    assert run_in_virtual_time(both()) == ["timeout", "done"]
+
+
+def test_the_key_of_a_write_reaches_it(tmp_path: Path) -> None:
+    @tool(effect="write")
+    def send(context: ToolContext) -> str:
+        return context.key
+
+    assert answer(opened(tmp_path, send), "send", {}).result == {"result": "k1"}
+
+
+def test_messages_are_written_down_with_the_callers_number(tmp_path: Path) -> None:
+    box = opened(tmp_path)
+    answer(box, "take_message", {"text": "Call me.", "name": "Jack"})
+    callback = RunTool("a2", "schedule_callback", {"number": "555", "when": "at five"}, "k2", 5.0)
+    assert asyncio.run(box.run(callback)).result["status"] == "noted"
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as store:
+        rows = store.execute("select kind, name, number, text, due from messages").fetchall()
+    assert rows == [
+        ("message", "Jack", "+12065550123", "Call me.", ""),
+        ("callback", "", "555", "", "at five"),
+    ]
