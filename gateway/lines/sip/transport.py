@@ -27,6 +27,8 @@ STALLED_SECONDS = 10.0
 """A message that has begun must be whole by then."""
 PING_SECONDS = 100.0
 """RFC 5626, section 4.4.1: connections we opened are kept alive every 95 to 120 s."""
+GOODBYE_SECONDS = 0.5
+"""How long connections get to take the last messages when the line closes."""
 MAX_WAITING = 64
 """Messages that wait for one connection to come up."""
 MAX_BUFFER = 262_144
@@ -121,6 +123,11 @@ class _Stream(asyncio.Protocol):
         if self._socket is not None:
             self._socket.close()
 
+    def abort(self) -> None:
+        """Close the connection without waiting for what is still to be sent."""
+        if self._socket is not None:
+            self._socket.abort()
+
     def _arm(self) -> None:
         self._timer = self._owner.loop.call_later(STALLED_SECONDS, self._look)
 
@@ -199,7 +206,12 @@ class Transports:
             stream.close()
         if self._udp is not None:
             self._udp.close()
-        await asyncio.sleep(0)  # connections say goodbye on the next turn of the loop
+        until = self.loop.time() + GOODBYE_SECONDS
+        while self._streams and self.loop.time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for stream in list(self._streams.values()):
+            stream.abort()
+        await asyncio.sleep(0)  # connections are lost on the next turn of the loop
 
     # --- connections
 

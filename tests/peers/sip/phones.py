@@ -19,7 +19,7 @@ import numpy.typing as npt
 import soundfile
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from tests.support.sip_answers import tone
@@ -29,7 +29,7 @@ MODULES = "/usr/lib/baresip/modules"
 
 def certificate(folder: Path) -> Path:
     """Make a self-signed certificate for the loopback, with its key in the same file."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = rsa.generate_private_key(65537, 2048)  # old softphones know no other kind
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     names = x509.SubjectAlternativeName(
         [x509.DNSName("localhost"), x509.IPAddress(IPv4Address("127.0.0.1"))]
@@ -116,6 +116,13 @@ class Baresip:
                 self._changed.clear()
                 await self._changed.wait()
 
+    async def printed(self, text: str) -> None:
+        """Wait until it has printed something."""
+        log = self.folder / "log.txt"
+        async with asyncio.timeout(10):
+            while text not in log.read_text(errors="replace"):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
     def heard(self) -> npt.NDArray[np.int16]:
         """Give what the phone heard."""
         path = max(self.folder.glob("dump*dec.wav"), key=lambda one: one.stat().st_mtime)
@@ -161,15 +168,18 @@ async def baresip(
         )
         try:
             reader, writer = await _connected(control)
-            phone = Baresip(folder, port, reader, writer)
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(phone.listen())
-                yield phone
-                task.cancel()
-            writer.close()
+            try:
+                phone = Baresip(folder, port, reader, writer)
+                async with asyncio.TaskGroup() as group:
+                    task = group.create_task(phone.listen())
+                    yield phone
+                    task.cancel()
+            finally:
+                writer.close()
         finally:
             process.kill()
             await process.wait()
+            await asyncio.sleep(0)  # the connection notices
 
 
 async def _connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
