@@ -16,6 +16,7 @@ import structlog
 from gateway.call.conversation import Conversation
 from gateway.call.ear import ContinuousStream
 from gateway.call.hearing import Hearing
+from gateway.call.onset import Onsets
 from gateway.call.state import Effect, Event
 from gateway.call.tasks import Tasks
 from gateway.call.track import Track
@@ -139,6 +140,7 @@ class Call:
         self._toolbox = toolbox
         self._log = call_log
         self._track = track
+        self._onsets = Onsets(leg.playout.form)
         self._witness: Witness | None = getattr(leg, "witness", None)
         self._inbox: deque[Event] = deque()
         self._busy = False
@@ -270,6 +272,7 @@ class Call:
         match effect:
             case Play(utterance=utterance, pcm=pcm, payload=payload):
                 playout.push(utterance, payload or playout.form.encode(pcm))
+                self._audible(utterance, self._onsets.push(utterance, pcm, payload))
             case EndUtterance(utterance=utterance):
                 playout.end(utterance)
             case Duck():
@@ -287,6 +290,8 @@ class Call:
         now = self._now()
         heard = tuple(_heard(position) for position in self.leg.playout.flush(now))
         self.leg.clear()
+        for each in heard:
+            self._audible(each.utterance, self._onsets.over(each.utterance))
         position = self._stream.position(now)
         self._hearing.cleared(position)
         if self._track is not None:
@@ -352,6 +357,10 @@ class Call:
         words = getattr(self._tasks.backend, "words", None)
         return "" if words is None else (await words(start, end)).text
 
+    def _audible(self, utterance: int, when: float | None) -> None:
+        if when is not None:
+            self.post(AgentBeganSounding(utterance, when))
+
     def _playout_event(self, event: PlayoutEvent) -> None:
         match event:
             case Began(utterance=utterance, when=when):
@@ -359,8 +368,9 @@ class Call:
                 if said is not None:
                     self._hearing.agent_began(said.interruptible, said.asks)
                 self._observe("agent_began", {"utterance": utterance})
-                self.post(AgentBeganSounding(utterance, when))
+                self._audible(utterance, self._onsets.began(utterance, when))
             case Finished(position=position):
+                self._audible(position.utterance, self._onsets.over(position.utterance))
                 self.post(AgentHeard(_heard(position)))
             case Dry():
                 self._hearing.agent_fell()
