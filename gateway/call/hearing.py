@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Protocol, assert_never
 
 import numpy as np
@@ -47,6 +48,10 @@ from turn.events import (
 EDGE_SECONDS = 0.35
 """How far the energy edge may lie from the voice model's: it calls a stop 70 ms late in the median
 and is late by up to 0.3 s after a fading last syllable."""
+
+ONSET_SECONDS = 1.2
+"""How far before the voice model's first speech a turn may begin by energy: after a silence it can
+miss a whole "um, ", and recognisers go wrong on what then seems to begin in mid-sentence."""
 
 RECENT_SECONDS = 12.0
 """Sound kept for finding the energy edge of a turn: its tail is what matters."""
@@ -119,6 +124,10 @@ class Hearing:
         self._group: asyncio.TaskGroup | None = None
         self._sounding = False
         self._reached = 0
+        self._began: int | None = None
+        "where the present turn began, by energy"
+        self._free = 0
+        "nothing before this position belongs to the present turn"
 
     def begin(
         self,
@@ -183,6 +192,7 @@ class Hearing:
         """The caller has heard everything."""
         if self._sounding:
             self._sounding = False
+            self._free = self._reached
             self._tell(AgentFell(self._reached))
 
     # --- what the voice activity service says ----------------------------------------------------
@@ -215,14 +225,24 @@ class Hearing:
             case AskWords():
                 self._ask(self._ask_words(output))
             case TurnEnded(start=start, end=end):
+                began, self._began = self._began, None
+                self._free = output.at
+                if began is not None and began < start:
+                    output = replace(output, start=began)
                 speech_end = self._stream.when(self._energy_end(start, end))
                 self._post(CallerTurnEnded(output, speech_end))
             case FloorClaimed(start=start):
                 self._post(CallerClaimed(output, self._stream.when(start)))
+            case SpeechStarted(start=start):
+                if self._began is None:
+                    self._began = self._energy_start(start)
+                    output = replace(output, start=self._began)
+                self._post(output)
+            case TurnDrafted(start=start):
+                began = start if self._began is None else min(self._began, start)
+                self._post(replace(output, start=began))
             case (
-                SpeechStarted()
-                | SpeechStopped()
-                | TurnDrafted()
+                SpeechStopped()
                 | TurnResumed()
                 | OverlapBegan()
                 | OverlapHeld()
@@ -264,6 +284,15 @@ class Hearing:
             return end
         edge = self._stream.end - len(sound) + span[1]
         return edge if abs(edge - end) <= margin else end
+
+    def _energy_start(self, start: int) -> int:
+        """Find the first voiced sample by energy before where the voice model saw it."""
+        if self._sounding:
+            return start  # before it there may be echo, and a claim is judged from its first sound
+        first = max(self._free, start - int(ONSET_SECONDS * self._stream.rate))
+        sound = self._sound(first, self._stream.end)
+        span = voiced_span(sound, self._stream.rate)
+        return start if span is None else min(start, self._stream.end - len(sound) + span[0])
 
     def _sound(self, start: int, end: int) -> Samples:
         parts = [
