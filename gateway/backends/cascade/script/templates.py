@@ -32,7 +32,7 @@ def render(text: str, known: Known) -> str:
     chosen = _PART.sub(choose, text)
     filled = _GAP.sub(lambda gap: _said(look_up(known, gap[1])), chosen)
     # `8 a.m.` at the end of a sentence brings its own full stop.
-    tidy = re.sub(r"\.\.(?!\.)", ".", re.sub(r"\s{2,}", " ", filled))
+    tidy = re.sub(r"(?<!\.)\.\.(?!\.)", ".", re.sub(r"\s{2,}", " ", filled))
     return re.sub(r"\s+([,.?!])", r"\1", tidy).strip()
 
 
