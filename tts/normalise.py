@@ -1,293 +1,201 @@
-"""Text for the ear: what is written becomes what is said, and each said piece knows its writing.
+"""Turns written text into what a voice says, and remembers which words stand for which writing.
 
-English only; another language is another module with a `normalise` of its own.
+`$12.50` is said with six words and `AB12` with four; when the caller cuts in, what they heard is
+told in the writing of the one who wrote it, so that each piece keeps its own stretch of the text.
+What a number, a date or a code sounds like is a language's to know (`tts.english`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from tts import numbers
+PAUSES = ".?!;:,"
+"""Marks that a voice makes audible, the strongest first."""
+
+MARKS: Mapping[str, str] = {
+    "…": ",",
+    "—": ",",
+    "–": ",",
+    "(": "",
+    ")": ",",
+    "\u3002": ".",
+    "\uff0c": ",",
+    "\uff1f": "?",
+    "\uff01": "!",
+    "¿": "",
+    "¡": "",
+} | {mark: mark for mark in PAUSES}
+"""What is heard at a mark; what is not listed is not heard at all."""
+
+_SPACE = re.compile(r"\s*")
+_WORD = re.compile(r"[^\W_]+(?:['’\-‑][^\W\d_]+)*")
+"""A word, with its apostrophes and hyphens: `it's`, `walk-in`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A word as it was written, and what is said for it."""
+class Said:
+    """A stretch of writing and how it is said."""
 
     written: str
-    spoken: str
+    "with its punctuation, without the space around it"
+    words: tuple[str, ...]
+    "as spoken; a letter that is named has a full stop (`A.`); empty: nothing is said"
+    pause: str = ""
+    "what is heard after it: one of `PAUSES`, or nothing"
+    glued: bool = False
+    "written without a space before it"
 
 
-WORDS = {
-    "dr.": "doctor",
-    "mr.": "mister",
-    "mrs.": "missus",
-    "ms.": "miz",
-    "st.": "street",
-    "ave.": "avenue",
-    "rd.": "road",
-    "e.g.": "for example",
-    "i.e.": "that is",
-    "etc.": "et cetera",
-    "vs.": "versus",
-    "approx.": "approximately",
-    "no.": "number",
-    "&": "and",
-    "+": "plus",
-    "=": "equals",
-    "a.m.": "A M",
-    "p.m.": "P M",
-    "am": "am",
-    "mon": "Monday",
-    "tue": "Tuesday",
-    "wed": "Wednesday",
-    "thu": "Thursday",
-    "fri": "Friday",
-    "mon-fri": "Monday to Friday",
-    "km": "kilometers",
-    "kg": "kilograms",
-    "mph": "miles per hour",
-}
-UNITS = {
-    "km": "kilometers",
-    "m": "meters",
-    "cm": "centimeters",
-    "mm": "millimeters",
-    "kg": "kilograms",
-    "g": "grams",
-    "l": "liters",
-    "ml": "milliliters",
-    "mi": "miles",
-    "ft": "feet",
-    "mph": "miles per hour",
-    "h": "hours",
-    "min": "minutes",
-    "s": "seconds",
-    "gb": "gigabytes",
-    "mb": "megabytes",
-    "kw": "kilowatts",
-    "hp": "horsepower",
-}
-SYMBOLS = {"@": "at", ".": "dot", "-": "dash", "_": "underscore", "/": "slash", ":": "colon"}
-CURRENCIES = {"$": ("dollar", "cent"), "€": ("euro", "cent"), "£": ("pound", "penny")}
-PLURALS = {"penny": "pence"}
-CLOSING = ".,;:!?)]}\"'”’…"
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a rule makes of the text from the last part's end up to `end`."""
+
+    end: int
+    "position in the text"
+    say: str
+    "words with spaces between"
+    pause: str = ""
 
 
-def normalise(text: str) -> tuple[Piece, ...]:
-    """Give a text's words with what is said for each; never raises."""
-    return tuple(
-        Piece(word, spoken) for word in text.split() if (spoken := _word(word)) or word.isalnum()
-    )
+Reading = Callable[[re.Match[str]], Sequence[Part] | None]
+"""Says how to read a match; None: it is not what the pattern was looking for."""
 
 
-def _word(word: str) -> str:
-    lower = word.lower()
-    if lower in WORDS:
-        return WORDS[lower]
-    body = word.lstrip("([{\"'“‘")
-    core = body.rstrip(CLOSING)
-    closing = "".join(each for each in body[len(core) :] if each in ".,;:!?")
-    if core.lower() + "." in WORDS and closing.startswith(".") and core.lower() != "no":
-        return WORDS[core.lower() + "."] + closing[1:]
-    if not core:
-        return ""
-    for rule in RULES:
-        said = rule(core)
-        if said is not None:
-            return said + closing
-    return core + closing
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a language reads one kind of thing."""
+
+    pattern: re.Pattern[str]
+    "tried wherever a word may begin"
+    read: Reading
 
 
-def _email(core: str) -> str | None:
-    if not re.fullmatch(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", core):
-        return None
-    name, _, host = core.partition("@")
-    return f"{_address(name)} at {_address(host)}"
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Everything a language knows about reading aloud."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    "the first that fits wins"
+    symbols: Mapping[str, str]
+    "characters that are said, and how"
+    abbreviations: frozenset[str]
+    "in lower case, with their full stop, which ends no sentence"
 
 
-def _url(core: str) -> str | None:
-    found = re.fullmatch(r"(?:https?://)?((?:www\.)?[\w-]+(?:\.[a-zA-Z]{2,})+(?:/[\w./-]*)?)", core)
-    return _address(found[1].rstrip("/")) if found and "." in core else None
+def normalise(text: str, language: Language) -> tuple[Said, ...]:
+    """Read a text: all of its writing, in order, and the words for it.
+
+    Never fails; whatever has a letter or a digit in it has words.
+    """
+    reader = _Reader(text, language)
+    while reader.at < len(text):
+        reader.step()
+    return reader.finish()
 
 
-def _address(text: str) -> str:
-    """Say the parts of an address: words as words, anything else letter by letter."""
-    parts = re.findall(r"[A-Za-z]+|\d+|[^\w\s]|_", text)
-    return " ".join(
-        SYMBOLS.get(part, part)
-        if not part.isalnum()
-        else numbers.digits(part)
-        if part.isdecimal()
-        else part
-        if len(part) > 2 or part.lower() in ("me", "no", "at", "my", "us", "de", "io", "co")
-        else _letters(part)
-        for part in parts
-    )
+def spoken(said: Sequence[Said]) -> str:
+    """Write down what is said, words and pauses, as one line."""
+    return " ".join(" ".join(each.words) + each.pause for each in said if each.words)
 
 
-def _letters(text: str) -> str:
-    """Spell: letters by their names, digits one by one; commas make groups of three."""
-    named = [
-        numbers.ONES[int(each)] if each.isdecimal() else each.upper()
-        for each in text
-        if each.isalnum() and each.isascii()
-    ]
-    groups = [" ".join(named[at : at + 3]) for at in range(0, len(named), 3)]
-    return ", ".join(groups)
+def heard(said: Sequence[Said], words: int) -> str:
+    """Give the writing of which every word is among the first so many spoken ones."""
+    written = ""
+    for each in said:
+        words -= len(each.words)
+        if words < 0:
+            break
+        written += each.written if each.glued or not written else f" {each.written}"
+    return written
 
 
-def _time(core: str) -> str | None:
-    found = re.fullmatch(r"(\d{1,2})[:.](\d\d)(?:-(\d{1,2})[:.](\d\d))?", core)
-    if not found or ":" not in core or int(found[1]) > 24 or int(found[2]) > 59:
-        return None
-    said = _clock(int(found[1]), int(found[2]))
-    return said + (f" to {_clock(int(found[3]), int(found[4]))}" if found[3] else "")
+class _Reader:
+    """Walks through a text; knows what was read and what still belongs to the next piece."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.at = 0
+        self._text = text
+        self._language = language
+        self._said: list[Said] = []
+        self._before = ""
+        "marks that open what comes next"
+        self._glued = False
+
+    def step(self) -> None:
+        """Read one more thing."""
+        space = _SPACE.match(self._text, self.at)
+        assert space is not None
+        if space[0]:
+            self._glued = False
+            self._before += space[0] if self._before else ""
+            self.at = space.end()
+            return
+        if not self._rule() and not self._word():
+            self._mark(self._text[self.at])
+
+    def finish(self) -> tuple[Said, ...]:
+        """Give everything, with the marks at the end that nothing followed."""
+        if rest := self._before.rstrip():
+            if self._said:
+                self._said[-1] = replace(self._said[-1], written=f"{self._said[-1].written} {rest}")
+            else:
+                self._said.append(Said(rest, ()))
+        return tuple(self._said)
+
+    def _rule(self) -> bool:
+        """Read by the first rule that fits; say whether there was one."""
+        for rule in self._language.rules:
+            match = rule.pattern.match(self._text, self.at)
+            if match is None or match.end() == self.at:
+                continue
+            parts = rule.read(match)
+            if parts:
+                self._take(parts, match.end())
+                return True
+        return False
+
+    def _take(self, parts: Sequence[Part], end: int) -> None:
+        last = len(parts) - 1
+        for number, part in enumerate(parts):
+            stop = end if number == last else part.end
+            self._add(self._text[self.at : stop], part.say, part.pause)
+            self.at = stop
+
+    def _word(self) -> bool:
+        match = _WORD.match(self._text, self.at)
+        if match is None:
+            return False
+        self._add(match[0], match[0].replace("’", "'").replace("‑", "-"))
+        self.at = match.end()
+        return True
+
+    def _mark(self, mark: str) -> None:
+        """Read a character that is no word: said, heard as a pause, or passed over."""
+        self.at += 1
+        if name := self._language.symbols.get(mark, ""):
+            self._add(mark, name)
+        elif self._said and not self._before and (self._glued or mark in MARKS):
+            last = self._said[-1]
+            written = last.written + mark if self._glued else f"{last.written} {mark}"
+            self._said[-1] = replace(last, written=written, pause=_stronger(last.pause, mark))
+        else:
+            self._before += mark
+
+    def _add(self, written: str, say: str, pause: str = "") -> None:
+        """Put a piece at the end."""
+        glued = self._glued and not written[:1].isspace() and bool(self._said)
+        self._said.append(
+            Said(self._before + written.strip(), tuple(say.split()), pause, glued=glued)
+        )
+        self._before = ""
+        self._glued = not written[-1:].isspace()
 
 
-def _clock(hour: int, minute: int) -> str:
-    said = numbers.cardinal(hour)
-    if minute == 0:
-        return f"{said} o'clock" if 0 < hour <= 12 else f"{said} hundred"
-    return f"{said} {'oh ' if minute < 10 else ''}{numbers.cardinal(minute)}"
-
-
-def _money(core: str) -> str | None:
-    found = re.fullmatch(r"([$€£])(\d[\d,]*)(?:\.(\d\d))?|(\d[\d,]*)(?:\.(\d\d))?([$€£])", core)
-    if not found:
-        return None
-    unit, part = CURRENCIES[found[1] or found[6]]
-    whole = int((found[2] or found[4]).replace(",", ""))
-    cents = int(found[3] or found[5] or 0)
-    said = [f"{numbers.cardinal(whole)} {_plural(unit, whole)}"] if whole or not cents else []
-    if cents:
-        said.append(f"{numbers.cardinal(cents)} {_plural(part, cents)}")
-    return " and ".join(said)
-
-
-def _plural(unit: str, count: int) -> str:
-    return unit if count == 1 else PLURALS.get(unit, unit + "s")
-
-
-def _date(core: str) -> str | None:
-    found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", core)
-    if not found or not (1 <= int(found[2]) <= 12 and 1 <= int(found[3]) <= 31):
-        return None
-    month = MONTHS[int(found[2]) - 1]
-    return f"{month} {numbers.ordinal(int(found[3]))}, {numbers.year(int(found[1]))}"
-
-
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-
-
-def _phone(core: str) -> str | None:
-    plain = re.sub(r"[\s()./-]", "", core)
-    if not re.fullmatch(r"\+?\d{7,15}", plain) or (re.fullmatch(r"[\d,]+", core) and "," in core):
-        return None
-    parts = [part for part in re.split(r"[\s()./+-]+", core) if part]
-    if len(parts) == 1:
-        whole = parts[0]
-        head = len(whole) % 3 or 3
-        parts = [whole[:head], *(whole[at : at + 3] for at in range(head, len(whole), 3))]
-    said = ", ".join(numbers.digits(part) for part in parts)
-    return f"plus {said}" if core.startswith("+") else said
-
-
-def _percent(core: str) -> str | None:
-    found = re.fullmatch(r"(-?)(\d[\d,]*(?:\.\d+)?)%", core)
-    return f"{'minus ' * bool(found[1])}{numbers.decimal(found[2])} percent" if found else None
-
-
-def _measure(core: str) -> str | None:
-    found = re.fullmatch(r"(\d[\d,]*(?:\.\d+)?)([a-zA-Z]{1,3})", core)
-    if not found or found[2].lower() not in UNITS:
-        return None
-    return f"{numbers.decimal(found[1])} {UNITS[found[2].lower()]}"
-
-
-def _half_day(core: str) -> str | None:
-    found = re.fullmatch(r"(\d{1,2})(?::(\d\d))?([ap])\.?m", core.lower())
-    if not found or int(found[1]) > 12:
-        return None
-    minute = int(found[2] or 0)
-    hour = numbers.cardinal(int(found[1]))
-    said = hour if not minute else _clock(int(found[1]), minute)
-    return f"{said} {found[3].upper()} M"
-
-
-def _ordinal(core: str) -> str | None:
-    found = re.fullmatch(r"(\d{1,6})(st|nd|rd|th)", core.lower())
-    return numbers.ordinal(int(found[1])) if found else None
-
-
-def _range(core: str) -> str | None:
-    found = re.fullmatch(r"(\d{1,3})[-–](\d{1,3})", core)
-    if not found:
-        return None
-    return f"{numbers.cardinal(int(found[1]))} to {numbers.cardinal(int(found[2]))}"
-
-
-def _number(core: str) -> str | None:
-    if re.fullmatch(r"(19|20)\d\d", core):
-        return numbers.year(int(core))
-    if re.fullmatch(r"0\d+", core):
-        return numbers.digits(core)
-    if re.fullmatch(r"-?\d{1,3}(,\d{3})*(\.\d+)?|-?\d+(\.\d+)?", core):
-        return ("minus " if core[0] == "-" else "") + numbers.decimal(core.lstrip("-"))
-    return None
-
-
-def _code(core: str) -> str | None:
-    """Spell what mixes letters and digits, and short runs of capitals without a vowel."""
-    plain = core.replace("-", "").replace("/", "")
-    mixed = any(c.isdecimal() for c in plain) and any(c.isalpha() for c in plain)
-    consonants = len(plain) <= 5 and plain.isupper() and not set(plain) & set("AEIOUY")
-    spelled = bool(re.fullmatch(r"[A-Za-z](-[A-Za-z])+", core))
-    if (
-        plain.isascii()
-        and plain.isalnum()
-        and (mixed or spelled or (consonants and len(plain) > 1))
-    ):
-        return _letters(core)
-    return None
-
-
-RULES: tuple[Callable[[str], str | None], ...] = (
-    _email,
-    _url,
-    _half_day,
-    _time,
-    _money,
-    _date,
-    _percent,
-    _ordinal,
-    _range,
-    _number,
-    _phone,
-    _measure,
-    _code,
-)
-
-
-def spoken(text: str) -> str:
-    """Give what is said for a text, in one string."""
-    return " ".join(_said(normalise(text)))
-
-
-def _said(pieces: tuple[Piece, ...]) -> Iterator[str]:
-    return (piece.spoken for piece in pieces if piece.spoken)
+def _stronger(pause: str, mark: str) -> str:
+    """Give the pause of the two that is heard: a full stop outweighs a comma."""
+    other = MARKS.get(mark, "")
+    both = [each for each in PAUSES if each in (pause, other)]
+    return both[0] if both else ""
