@@ -380,6 +380,8 @@ class AnswerTool:
     utterance: int = 0
     "id for the utterance that follows"
     history: tuple[Entry, ...] = ()
+    ends: bool = False
+    "the call is about to end: nothing more is said in this reply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from gateway.call.replies import Reply
@@ -131,12 +132,22 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         words = Entry("caller", reply.caller_text or "")
         history = (*history, words, *said, *state.tools.entries(reply.id))
     utterance = 0
+    ends = answer.proceed and state.phase == "ending"
+    if ends:
+        answer = replace(answer, proceed=False)
     if answer.proceed and reply.clock is not None:
         utterance = state.speech.new_id()
         state.waits.reply = now + state.settings.reply_seconds
     effects.append(
         AnswerTool(
-            reply.id, answer.ask, answer.name, answer.result, answer.proceed, utterance, history
+            reply.id,
+            answer.ask,
+            answer.name,
+            answer.result,
+            answer.proceed,
+            utterance,
+            history,
+            ends,
         )
     )
     return effects

@@ -10,7 +10,7 @@ import structlog
 
 from gateway.backends.bridge import wire
 from gateway.backends.socket import ModelSocket
-from gateway.events import BackendCommand, BackendLost, BackendReady
+from gateway.events import AnswerTool, BackendCommand, BackendLost, BackendReady, ReplyEnded
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 
@@ -97,6 +97,8 @@ class BridgeBackend:
         if self._socket is None:
             self._keep(command)
             return
+        if isinstance(command, AnswerTool) and command.ends:
+            self._emit(ReplyEnded(command.reply))
         message = wire.command(command)
         if message is not None:
             self._socket.send(message)

@@ -249,8 +249,10 @@ class Cascade:
             if not asked:
                 break
             answer = await job.answers.get()
-            while not answer.proceed:
+            while not (answer.proceed or answer.ends):
                 answer = await job.answers.get()
+            if answer.ends:
+                break
             history = answer.history
             job.utterance = answer.utterance or job.utterance
         self._emit(ReplyEnded(job.reply))

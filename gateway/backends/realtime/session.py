@@ -251,6 +251,8 @@ class Session:
             "output": msgspec.json.encode(dict(command.result)).decode(),
         }
         output.send.append(wire.write("conversation.item.create", item=item))
+        if command.ends:
+            output.emit.append(ReplyEnded(command.reply))
         if command.proceed:
             self._want(output, _Response(command.reply, command.utterance))
 
@@ -352,19 +354,8 @@ class Session:
                     self._add_item(alive, item.id)
             case wire.AudioDelta():
                 self._sound(output, event)
-            case wire.AudioDone(item_id=item):
-                number = self._items.get(item)
-                if number is not None:
-                    said = self._utterances.get(number)
-                    text = said.text if said is not None else ""
-                    reply = said.reply if said is not None else 0
-                    output.emit.append(UtteranceEnded(reply, number, text))
-            case wire.TranscriptDelta(item_id=item, delta=delta):
-                number = self._items.get(item)
-                said = self._utterances.get(number) if number is not None else None
-                if number is not None and said is not None:
-                    said.text += delta
-                    output.emit.append(ReplyText(said.reply, number, delta))
+            case wire.AudioDone() | wire.TranscriptDelta():
+                self._words_of(output, event)
             case wire.ToolCall():
                 if alive is not None and not alive.void and alive.id == event.response_id:
                     alive.tools.add(event.call_id)
@@ -373,6 +364,17 @@ class Session:
                     )
             case _:
                 assert_never(event)
+
+    def _words_of(self, output: Output, event: wire.AudioDone | wire.TranscriptDelta) -> None:
+        number = self._items.get(event.item_id)
+        said = self._utterances.get(number) if number is not None else None
+        if number is None or said is None:
+            return  # of an item that was truncated, or that is not ours
+        if isinstance(event, wire.TranscriptDelta):
+            said.text += event.delta
+            output.emit.append(ReplyText(said.reply, number, event.delta))
+        else:
+            output.emit.append(UtteranceEnded(said.reply, number, said.text))
 
     def _add_item(self, alive: _Response, item: str) -> None:
         number = alive.utterance or self._start.next_utterance()

@@ -273,6 +273,8 @@ def test_hanging_up_waits_for_the_goodbye():
     book.happens(ToolAsked(respond.reply, "a1", "hang_up", {}))
     book.happens(PlayoutDry(), 0.01)  # of something said before
     assert not only(book.effects, HangUp)
+    book.happens(TimePassed(), 0.1)
+    assert [answer.ends for answer in only(book.effects, AnswerTool)] == [True]
     book.sound(respond, "Goodbye.", 1.0)
     book.happens(ReplyEnded(respond.reply))
     assert not only(book.effects, HangUp)
