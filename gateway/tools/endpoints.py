@@ -51,3 +51,8 @@ def _secret(word: str) -> str:
     if word[1:] not in os.environ:
         raise ValueError(f"the environment variable {word[1:]} is not set")
     return os.environ[word[1:]]
+
+
+def taken_from_environment(names: tuple[str, ...]) -> dict[str, str]:
+    """Give the values of variables; raise ValueError that names one that is missing."""
+    return {name: _secret(f"${name}") for name in names}

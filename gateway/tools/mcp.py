@@ -1,0 +1,208 @@
+"""Tools of MCP servers, through the protocol's own SDK.
+
+A connection lives in one task of the process, which opens it again when it is lost; the tools it
+listed first are the ones an agent has, so that the head of the prompt stays the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import httpx2  # what the SDK itself speaks HTTP with
+import structlog
+from mcp import Client, MCPError, StdioServerParameters, types
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+
+from gateway.events import Json
+from gateway.ports import ToolSpec
+from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.endpoints import McpServer, taken_from_environment, with_secrets
+from gateway.tools.store import Store
+
+FIRST_PAUSE = 0.5
+"""Seconds before a lost connection is opened again; they double up to `LONGEST_PAUSE`."""
+
+LONGEST_PAUSE = 30.0
+
+CONNECT_SECONDS = 10.0
+"""How long a server may take to start and say what it can do."""
+
+CALL_SECONDS = 60.0
+"""The longest a call may take; a read is given up by its own, shorter time before that."""
+
+KEY = "parley/idempotencyKey"
+"""Where in a request's metadata a write has its key."""
+
+log = structlog.get_logger("tools")
+
+
+class Wishes(Protocol):
+    """What an agent's file says of a server's tools."""
+
+    name: str
+    description: str | None
+    effect: Any
+    timeout: float | None
+    filler: str | None
+    confirm: bool | None
+
+
+class McpConnection:
+    """One server; `run` keeps it connected for as long as the process lives."""
+
+    def __init__(
+        self, name: str, server: McpServer, endpoint: Callable[[], Any] | None = None
+    ) -> None:
+        """Know a server; `endpoint` makes what the SDK connects to, where it is not in the file."""
+        self.name = name
+        self._endpoint = endpoint or _endpoint(server)
+        self._client: Client | None = None
+        self._listed: tuple[types.Tool, ...] | None = None
+        self._up = asyncio.Event()
+        self._lost = asyncio.Event()
+
+    async def run(self) -> None:
+        """Stay connected until cancelled."""
+        pause = FIRST_PAUSE
+        while True:
+            self._lost.clear()
+            try:
+                async with asyncio.timeout(CONNECT_SECONDS) as patience:
+                    async with Client(
+                        self._endpoint(), read_timeout_seconds=CALL_SECONDS
+                    ) as client:
+                        listed = await _list(client)
+                        patience.reschedule(None)
+                        pause = FIRST_PAUSE
+                        self._opened(client, listed)
+                        await self._lost.wait()
+            except Exception as error:  # fence: a server may fail in any way; it is tried again
+                log.warning("tool server failed", server=self.name, error=repr(error))
+            finally:
+                self._down()
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def tools(self, wishes: Wishes, seconds: float = CONNECT_SECONDS) -> dict[str, McpTool]:
+        """Wait for the server and give its tools; raise ToolFailed where it does not come."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.up()
+        except TimeoutError:
+            raise ToolFailed("unreachable", f"the tool server {self.name} did not come") from None
+        assert self._listed is not None
+        chosen = [tool for tool in self._listed if wishes.name in ("", tool.name)]
+        if not chosen:
+            raise ToolFailed("no_such_tool", f"{self.name} has no tool named {wishes.name}")
+        return {tool.name: McpTool(_spec(tool, wishes), self) for tool in chosen}
+
+    async def up(self) -> None:
+        """Wait until the server is there."""
+        await self._up.wait()
+
+    async def call(self, name: str, arguments: Json, meta: Mapping[str, Any]) -> Json:
+        """Use a tool; raise ToolFailed, or OSError when the connection broke meanwhile."""
+        client = self._client
+        if client is None:
+            raise ToolFailed("unreachable", f"The tool server {self.name} is away.")
+        try:
+            result = await client.call_tool(name, dict(arguments), meta=dict(meta) or None)  # type: ignore[arg-type]
+        except MCPError as error:
+            if error.code != types.CONNECTION_CLOSED:
+                raise ToolFailed("refused", str(error)[:300]) from None
+            self._down()
+            raise ConnectionError(str(error)) from None
+        return _answer(result)
+
+    def _opened(self, client: Client, listed: tuple[types.Tool, ...]) -> None:
+        self._client = client
+        if self._listed is None:
+            self._listed = listed
+        self._up.set()
+        log.info("tool server ready", server=self.name, tools=len(listed))
+
+    def _down(self) -> None:
+        self._client = None
+        self._up.clear()
+        self._lost.set()
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """One tool of a server."""
+
+    spec: ToolSpec
+    connection: McpConnection
+
+    async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
+        """Use it; a write is begun once, and what may have happened is not tried again."""
+        name, key = self.spec.name, context.key
+        if self.spec.effect == "read":
+            try:
+                return await self.connection.call(name, arguments, {})
+            except OSError:
+                raise ToolFailed("unreachable", "The tool server is away.") from None
+        known = await asyncio.to_thread(store.begin, key, context.call.call_id, name)
+        if known is not None:
+            return known
+        try:
+            result = await self.connection.call(name, arguments, {KEY: key})
+        except ToolFailed:
+            await asyncio.to_thread(store.release, key)
+            raise
+        except OSError:
+            raise ToolFailed("uncertain", "It is not known whether this was done.") from None
+        await asyncio.to_thread(store.finish, key, result)
+        return result
+
+
+def _endpoint(server: McpServer) -> Callable[[], Any]:
+    if server.command:
+        program, *arguments = server.command
+        environment = get_default_environment() | taken_from_environment(server.environment)
+        return lambda: StdioServerParameters(command=program, args=list(arguments), env=environment)
+    headers = with_secrets(server.headers)
+    return lambda: streamable_http_client(
+        server.url, http_client=httpx2.AsyncClient(headers=headers)
+    )
+
+
+async def _list(client: Client) -> tuple[types.Tool, ...]:
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            return tuple(found)
+
+
+def _spec(tool: types.Tool, wishes: Wishes) -> ToolSpec:
+    """Describe a tool; one that does not say that it only reads is taken for a write."""
+    reads = tool.annotations is not None and bool(tool.annotations.read_only_hint)
+    spec = ToolSpec(
+        tool.name,
+        tool.description or tool.title or tool.name,
+        tool.input_schema,
+        "read" if reads else "write",
+    )
+    said = {
+        name: getattr(wishes, name)
+        for name in ("description", "effect", "timeout", "filler", "confirm")
+        if getattr(wishes, name) is not None
+    }
+    return replace(spec, **said)
+
+
+def _answer(result: types.CallToolResult) -> Json:
+    text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
+    if result.is_error:
+        raise ToolFailed("failed", text[:300])
+    if isinstance(result.structured_content, dict):
+        return result.structured_content
+    return {"result": text}

@@ -1,0 +1,160 @@
+"""Tools that are requests: what is sent, what an answer is, and how often it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gateway.events import CallInfo, Json
+from gateway.ports import ToolSpec
+from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.endpoints import HttpEndpoint
+from gateway.tools.http import LIMIT, HttpTool
+from gateway.tools.store import Store
+from tests.support.virtual_time import run as in_virtual_time
+
+CONTEXT = ToolContext(CallInfo("c1", "test", "a"), datetime(2025, 12, 2, tzinfo=UTC), key="k1")
+READ = ToolSpec("look", "", {})
+WRITE = ToolSpec("send", "", {}, effect="write")
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class Server:
+    """Answers requests as a test says, and keeps them."""
+
+    def __init__(self, *answers: Answer | httpx.Response) -> None:
+        self.answers = list(answers)
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
+        return answer if isinstance(answer, httpx.Response) else answer(request)
+
+
+def ask(
+    server: Server,
+    folder: Path,
+    arguments: Json,
+    spec: ToolSpec = READ,
+    retries: int = 0,
+    endpoint: HttpEndpoint | None = None,
+) -> Json:
+    async def asked() -> Json:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(server))
+        where = endpoint or HttpEndpoint("https://example.com/look")
+        tool = HttpTool(spec, where, retries, client)
+        try:
+            return await tool.run(arguments, CONTEXT, Store(folder / "h.sqlite"))
+        finally:
+            await tool.close()
+
+    return in_virtual_time(asked())
+
+
+def unreachable(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("refused", request=request)
+
+
+def cut_off(request: httpx.Request) -> httpx.Response:
+    raise httpx.ReadError("cut", request=request)
+
+
+def test_arguments_go_into_the_address_and_the_query(tmp_path: Path) -> None:
+    server = Server(httpx.Response(200, json={"ok": True}))
+    where = HttpEndpoint("https://example.com/cars/{id}")
+    assert ask(server, tmp_path, {"id": "a/b", "full": True}, endpoint=where) == {"ok": True}
+    assert str(server.requests[0].url) == "https://example.com/cars/a%2Fb?full=true"
+
+
+def test_a_body_is_json_and_secrets_come_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
+    server = Server(httpx.Response(200, json=[1, 2]))
+    headers = {"Authorization": "Bearer $SHOP_TOKEN", "X-Plain": "a $"}
+    where = HttpEndpoint("https://example.com", "POST", {"Authorization": headers["Authorization"]})
+    assert ask(server, tmp_path, {"a": 1}, endpoint=where) == {"result": [1, 2]}
+    (request,) = server.requests
+    assert json.loads(request.content) == {"a": 1}
+    assert request.headers["authorization"] == "Bearer s3cret"
+
+
+def test_a_missing_secret_is_named() -> None:
+    where = HttpEndpoint("https://example.com", headers={"X-Key": "$NO_SUCH_VARIABLE"})
+    with pytest.raises(ValueError, match="NO_SUCH_VARIABLE"):
+        HttpTool(READ, where)
+
+
+def test_text_is_a_result_and_errors_are_failures(tmp_path: Path) -> None:
+    assert ask(Server(httpx.Response(200, text="sunny")), tmp_path, {}) == {"result": "sunny"}
+    with pytest.raises(ToolFailed) as failed:
+        ask(Server(httpx.Response(404, text="no such car")), tmp_path, {})
+    assert (failed.value.code, failed.value.message) == ("http_404", "no such car")
+    with pytest.raises(ToolFailed) as failed:
+        ask(Server(httpx.Response(200, text="x" * (LIMIT + 1))), tmp_path, {})
+    assert failed.value.code == "too_large"
+    with pytest.raises(ToolFailed) as failed:
+        ask(Server(), tmp_path, {}, endpoint=HttpEndpoint("https://example.com/{id}"))
+    assert failed.value.message == "missing: id"
+
+
+def test_a_read_is_tried_again_as_often_as_it_may(tmp_path: Path) -> None:
+    server = Server(unreachable, httpx.Response(503), httpx.Response(200, json={"n": 3}))
+    assert ask(server, tmp_path, {}, retries=2) == {"n": 3}
+    server = Server(unreachable)
+    with pytest.raises(ToolFailed, match="ConnectError"):
+        ask(server, tmp_path, {}, retries=1)
+    assert len(server.requests) == 2
+
+
+def test_a_write_carries_its_key_and_is_sent_once(tmp_path: Path) -> None:
+    server = Server(httpx.Response(200, json={"id": 7}))
+    assert ask(server, tmp_path, {}, WRITE, retries=3) == {"id": 7}
+    assert ask(server, tmp_path, {}, WRITE, retries=3) == {"id": 7, "repeated": True}
+    assert [request.headers["idempotency-key"] for request in server.requests] == ["k1"]
+
+
+@pytest.mark.parametrize("first", [unreachable, httpx.Response(409, text="taken")])
+def test_a_write_that_was_not_done_may_be_sent_again(tmp_path: Path, first: Answer) -> None:
+    with pytest.raises(ToolFailed):
+        ask(Server(first), tmp_path, {}, WRITE)
+    assert ask(Server(httpx.Response(200, json={"id": 7})), tmp_path, {}, WRITE) == {"id": 7}
+
+
+@pytest.mark.parametrize("first", [cut_off, httpx.Response(500)])
+def test_a_write_of_which_nothing_is_known_is_not_sent_again(tmp_path: Path, first: Answer) -> None:
+    with pytest.raises(ToolFailed):
+        ask(Server(first), tmp_path, {}, WRITE)
+    second = Server(httpx.Response(200))
+    with pytest.raises(ToolFailed) as failed:
+        ask(second, tmp_path, {}, WRITE)
+    assert failed.value.code == "uncertain"
+    assert second.requests == []
+
+
+def test_over_a_real_socket(tmp_path: Path) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\n{"a": 1}')
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async def talk() -> Json:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        tool = HttpTool(READ, HttpEndpoint(f"http://127.0.0.1:{port}/"))
+        async with server:
+            result = await tool.run({}, CONTEXT, Store(tmp_path / "h.sqlite"))
+        await tool.close()
+        return result
+
+    assert asyncio.run(talk()) == {"a": 1}
