@@ -102,3 +102,15 @@ def test_starts_and_stops_alternate_and_never_lie_ahead(
             last = place
             assert gate.seconds >= 0
         assert gate.voiced is started
+
+
+def test_a_word_said_loudly_after_a_silence_opens_it_at_a_lower_score():
+    gate = Gate(RATE)
+    silence = [VoiceScored(i * 256, (i + 1) * 256, 0.0, -60.0) for i in range(40)]
+    scores = (0.34, 0.43, 0.46, 0.46, 0.39)
+    word = [VoiceScored((40 + i) * 256, (41 + i) * 256, p, -15.0) for i, p in enumerate(scores)]
+    said = [edge for window in (*silence, *word) for edge in gate.feed(window)]
+    assert [type(edge) for edge in said] == [SpeechStarted]
+    faint = Gate(RATE)
+    quiet = [VoiceScored(w.start, w.end, w.probability, -45.0) for w in word]
+    assert not [edge for window in (*silence, *quiet) for edge in faint.feed(window)]
