@@ -66,6 +66,10 @@ class Agent:
         """Every tool the model is told of, in the order of the file."""
         return (*(tool.spec for tool in self.tools.values()), *self.call_tools)
 
+    def with_tools(self, more: Mapping[str, Tool]) -> Agent:
+        """Give the same agent with more tools, those of its MCP servers."""
+        return replace(self, tools={**self.tools, **more}) if more else self
+
     def settings(self, kind: type[T], table: Mapping[str, Any], path: str) -> T:
         """Read a part's own settings strictly; raise AgentError with the place of a mistake."""
         try:
@@ -188,10 +192,10 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
                 tools[tool.spec.name] = tool
             elif entry.builtin and entry.builtin not in CALL_TOOLS:
                 stored = message_tools()[entry.builtin]
-                tools[entry.builtin] = replace(stored, spec=_with(stored.spec, entry))
+                tools[entry.builtin] = replace(stored, spec=as_wished(stored.spec, entry))
             elif entry.http is not None:
                 spec = ToolSpec(entry.name, "", entry.http.parameters)
-                tools[entry.name] = HttpTool(_with(spec, entry), entry.http, entry.retries)
+                tools[entry.name] = HttpTool(as_wished(spec, entry), entry.http, entry.retries)
         except ValueError as error:
             where = f"tools[{at}]"
             wrong = (Mistake(where, source.line(where), str(error)),)
@@ -203,7 +207,7 @@ def _call_tools(file: AgentFile) -> Iterator[ToolSpec]:
     for entry in file.tools:
         if entry.builtin not in CALL_TOOLS:
             continue
-        spec = _with(BUILTINS[entry.builtin], entry)
+        spec = as_wished(BUILTINS[entry.builtin], entry)
         if entry.builtin == "transfer":
             spec = _with_targets(spec, file)
         yield spec
@@ -217,7 +221,7 @@ def _with_targets(spec: ToolSpec, file: AgentFile) -> ToolSpec:
     return replace(spec, parameters={**spec.parameters, "properties": properties})
 
 
-def _with(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:
+def as_wished(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:
     """Change a specification by what the agent's file says otherwise."""
     return replace(
         spec,
@@ -239,7 +243,7 @@ def _python(folder: Path, entry: ToolEntry) -> FunctionTool:
     if function is None or not callable(function):
         raise ValueError(f'there is no function "{name}" in {where}')
     made = function_tool(function, entry.name)
-    return replace(made, spec=_with(made.spec, entry))
+    return replace(made, spec=as_wished(made.spec, entry))
 
 
 def _module(name: str) -> ModuleType:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import httpx2  # what the SDK itself speaks HTTP with
 import structlog
@@ -38,17 +38,6 @@ KEY = "parley/idempotencyKey"
 """Where in a request's metadata a write has its key."""
 
 log = structlog.get_logger("tools")
-
-
-class Wishes(Protocol):
-    """What an agent's file says of a server's tools."""
-
-    name: str
-    description: str | None
-    effect: Any
-    timeout: float | None
-    filler: str | None
-    confirm: bool | None
 
 
 class McpConnection:
@@ -87,18 +76,27 @@ class McpConnection:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def tools(self, wishes: Wishes, seconds: float = CONNECT_SECONDS) -> dict[str, McpTool]:
-        """Wait for the server and give its tools; raise ToolFailed where it does not come."""
+    async def tools(
+        self,
+        wanted: str = "",
+        change: Callable[[ToolSpec], ToolSpec] = lambda spec: spec,
+        seconds: float = CONNECT_SECONDS,
+    ) -> dict[str, McpTool]:
+        """Wait for the server and give its tools, or the one that is wanted.
+
+        `change` puts in what an agent's file says otherwise of each.
+        Raise ToolFailed where the server does not come or has no such tool.
+        """
         try:
             async with asyncio.timeout(seconds):
                 await self.up()
         except TimeoutError:
             raise ToolFailed("unreachable", f"the tool server {self.name} did not come") from None
         assert self._listed is not None
-        chosen = [tool for tool in self._listed if wishes.name in ("", tool.name)]
+        chosen = [tool for tool in self._listed if wanted in ("", tool.name)]
         if not chosen:
-            raise ToolFailed("no_such_tool", f"{self.name} has no tool named {wishes.name}")
-        return {tool.name: McpTool(_spec(tool, wishes), self) for tool in chosen}
+            raise ToolFailed("no_such_tool", f"{self.name} has no tool named {wanted}")
+        return {tool.name: McpTool(change(_spec(tool)), self) for tool in chosen}
 
     async def up(self) -> None:
         """Wait until the server is there."""
@@ -182,21 +180,11 @@ async def _list(client: Client) -> tuple[types.Tool, ...]:
             return tuple(found)
 
 
-def _spec(tool: types.Tool, wishes: Wishes) -> ToolSpec:
+def _spec(tool: types.Tool) -> ToolSpec:
     """Describe a tool; one that does not say that it only reads is taken for a write."""
     reads = tool.annotations is not None and bool(tool.annotations.read_only_hint)
-    spec = ToolSpec(
-        tool.name,
-        tool.description or tool.title or tool.name,
-        tool.input_schema,
-        "read" if reads else "write",
-    )
-    said = {
-        name: getattr(wishes, name)
-        for name in ("description", "effect", "timeout", "filler", "confirm")
-        if getattr(wishes, name) is not None
-    }
-    return replace(spec, **said)
+    description = tool.description or tool.title or tool.name
+    return ToolSpec(tool.name, description, tool.input_schema, "read" if reads else "write")
 
 
 def _answer(result: types.CallToolResult) -> Json:

@@ -38,6 +38,13 @@ class Toolbox:
     tools: Mapping[str, Tool]
     store: Store
 
+    async def close(self) -> None:
+        """Let go of what the tools keep open."""
+        for tool in self.tools.values():
+            close = getattr(tool, "close", None)
+            if close is not None:
+                await close()
+
     def open(self, context: ToolContext) -> CallTools:
         """Give the tools to a call."""
         return CallTools(self, context)

@@ -7,6 +7,7 @@ round; the caller never waits two seconds without a word.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Literal
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -34,6 +35,7 @@ SPECS = {
 }
 WRITES = {"note", "book"}
 WORDS = ("Yes.", "No.", "Yes, but later.", "Friday at nine.", "Um, yeah, so let's do it.")
+ALIVE = ("draft", "confirmed")
 AGREED = {"Yes.", "Um, yeah, so let's do it."}
 
 
@@ -52,19 +54,18 @@ class World(RuleBasedStateMachine):
         self.results: dict[str, str] = {}
         "what each finished write gave, by its run"
         self.reply = 0
-        self.alive = False
-        "the present reply was neither given up nor interrupted"
-        self.draft = False
+        self.phase: Literal["idle", "draft", "confirmed", "ended"] = "idle"
+        "of the present reply; idle: it was given up or interrupted, or there is none yet"
         self.caller = CallerTurn("")
         self.agreed: set[int] = set()
         "replies that answer a clear yes to a question that was heard"
-        self.asked: Counter[int] = Counter()
+        self.left = 0
+        "how many tools the present reply may still ask for"
         self.open: set[str] = set()
         "requests of the present round that the model has no answer to"
         self.silent_since = self.now
         self.waiting_since: float | None = None
         "since when a write is waited for"
-        self.ended = False
 
     # --- what the desk wants done -----------------------------------------------------------
 
@@ -77,13 +78,13 @@ class World(RuleBasedStateMachine):
                     tool = self.running.pop(ask)
                     assert tool.name not in WRITES, "a write is never stopped"
                 case Remember(entry=entry):
-                    assert not self.draft or entry.role == "note", "a draft leaves no trace"
+                    assert self.phase != "draft" or entry.role == "note", "a draft leaves no trace"
                     self.history.append(entry)
                 case Answer():
                     self.answer(effect)
                 case GiveUp():
                     assert not self.open
-                    self.alive = False
+                    self.phase = "idle"
                 case SayFiller():
                     self.silent_since = self.now
                 case TellModel():
@@ -94,7 +95,7 @@ class World(RuleBasedStateMachine):
     def run_tool(self, tool: RunTool) -> None:
         assert tool.ask not in self.running
         if tool.name in WRITES:
-            assert not self.draft, "a write never runs in a draft"
+            assert self.phase != "draft", "a write never runs in a draft"
             assert tool.key not in [other.key for other in self.running.values()]
             assert self.done[tool.key] == 0, "a deed that was done is not done again"
             if tool.name == "book":
@@ -108,27 +109,27 @@ class World(RuleBasedStateMachine):
             assert answer.result["value"] in self.results.values(), "done is what was done"
         if answer.proceed:
             assert not self.open, "the model goes on when everything is answered"
-            assert self.alive
+            assert self.phase in ALIVE
 
     # --- what happens ---------------------------------------------------------------------------
 
-    @precondition(lambda self: not self.ended and not self.alive)
+    @precondition(lambda self: self.phase == "idle")
     @rule(text=st.sampled_from(WORDS), heard=st.booleans(), draft=st.booleans())
     def turn(self, text: str, heard: bool, draft: bool) -> None:
         """The caller's turn may be ending, or ends."""
         self.reply += 1
-        self.alive, self.draft = True, draft
+        self.left, self.phase = 12, "draft"
         self.open.clear()
         self.caller = CallerTurn(text, heard)
         if not draft:
             self.confirmed()
 
     def confirmed(self) -> None:
-        self.draft = False
+        self.phase = "confirmed"
         if self.caller.heard_question and self.caller.text in AGREED:
             self.agreed.add(self.reply)
 
-    @precondition(lambda self: not self.ended and self.alive and self.asked[self.reply] < 12)
+    @precondition(lambda self: self.phase in ALIVE and self.left)
     @rule(
         name=st.sampled_from([*SPECS, "nonsense"]),
         argument=st.integers(0, 1),
@@ -136,17 +137,17 @@ class World(RuleBasedStateMachine):
     )
     def ask(self, name: str, argument: int, reuse: bool) -> None:
         """The model asks for a tool, perhaps under an id it has used before."""
-        self.asked[self.reply] += 1
+        self.left -= 1
         ask = f"a{argument}" if reuse and f"a{argument}" not in self.open else f"n{self.now}"
         if ask in self.open:
             return
         self.open.add(ask)
         event = ToolAsked(self.reply, ask, name, {"x": argument})
-        caller = None if self.draft else self.caller
+        caller = None if self.phase == "draft" else self.caller
         self.do(self.desk.ask(event, SPECS.get(name), caller, self.now))
         self.now += 0.001
 
-    @precondition(lambda self: not self.ended and self.alive and self.draft)
+    @precondition(lambda self: self.phase == "draft")
     @rule(text=st.sampled_from(WORDS))
     def confirm(self, text: str) -> None:
         """The drafted turn is over, perhaps with other words than the draft had."""
@@ -154,18 +155,18 @@ class World(RuleBasedStateMachine):
         self.confirmed()
         self.do(self.desk.confirm(self.reply, self.caller, self.now))
 
-    @precondition(lambda self: not self.ended and self.alive)
+    @precondition(lambda self: self.phase in ALIVE)
     @rule()
     def cut_in(self) -> None:
         """The caller goes on, or takes the floor."""
-        if self.draft:
+        if self.phase == "draft":
             before = list(self.history)
             self.do(self.desk.drop(self.reply))
             assert self.history == before
         else:
             self.do(self.desk.interrupt(self.reply, self.now))
             assert not self.open, "whatever was asked for has an answer"
-        self.alive = self.draft = False
+        self.phase = "idle"
 
     @precondition(lambda self: self.running)
     @rule(
@@ -185,7 +186,7 @@ class World(RuleBasedStateMachine):
             self.done[tool.key] += 1
             self.results[ask] = result
         event = ToolAnswered(ask, {"value": result}, outcome, 0.1)  # type: ignore[arg-type]
-        if not self.ended:
+        if self.phase != "ended":
             self.do(self.desk.answered(event, self.now))
 
     @rule(seconds=st.sampled_from([0.02, 0.3, 1.0, 4.0]))
@@ -194,7 +195,7 @@ class World(RuleBasedStateMachine):
         end = self.now + seconds
         for _ in range(100):
             at = self.desk.deadline
-            if self.ended or at is None or at > end:
+            if self.phase == "ended" or at is None or at > end:
                 break
             self.now = max(self.now, at)
             self.do(self.desk.time_passed(self.now))
@@ -203,13 +204,13 @@ class World(RuleBasedStateMachine):
             raise AssertionError("the desk never rests")
         self.now = end
 
-    @precondition(lambda self: not self.ended)
+    @precondition(lambda self: self.phase != "ended")
     @rule()
     def hang_up(self) -> None:
         """The caller is gone."""
         self.do(self.desk.call_ended())
         assert all(tool.name in WRITES for tool in self.running.values())
-        self.ended, self.alive = True, False
+        self.phase = "ended"
 
     # --- what must always hold ------------------------------------------------------------------
 
@@ -219,20 +220,20 @@ class World(RuleBasedStateMachine):
         answered = [entry.ask for entry in self.history if entry.role == "tool_result"]
         assert len(set(asked)) == len(asked)
         assert len(set(answered)) == len(answered)
-        if not self.alive and not self.ended:
+        if self.phase == "idle":
             assert set(asked) == set(answered)
 
     @invariant()
     def no_write_is_lost(self) -> None:
         """A write that was done is in the history, when it is not just about to be."""
-        if self.alive or self.ended:
+        if self.phase != "idle":
             return
         told = {str(entry.data.get("value")) for entry in self.history}
         assert set(self.results.values()) <= told
 
     @invariant()
     def nobody_waits_two_seconds_in_silence(self) -> None:
-        if self.ended or not self.desk.busy:
+        if self.phase == "ended" or not self.desk.busy:
             self.waiting_since = None
         elif self.waiting_since is None:
             self.waiting_since = self.now

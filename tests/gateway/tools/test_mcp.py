@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gateway.agents.format import ToolEntry
+from gateway.agents.loading import as_wished
 from gateway.events import CallInfo
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import McpServer
@@ -22,7 +24,6 @@ from gateway.tools.mcp import McpConnection, McpTool
 from gateway.tools.store import Store
 
 CONTEXT = ToolContext(CallInfo("c1", "test", "a"), datetime(2025, 12, 2, tzinfo=UTC), key="k1")
-ANY = ToolEntry(mcp="shop")
 T = TypeVar("T")
 
 
@@ -65,8 +66,9 @@ def with_shop(shop: Shop, talk: Callable[[McpConnection], Awaitable[T]]) -> T:
 
 def test_tools_are_listed_with_their_effects_and_the_agents_wishes() -> None:
     async def talk(connection: McpConnection) -> dict[str, McpTool]:
-        one = await connection.tools(ToolEntry(mcp="shop", name="order", confirm=True, timeout=3))
-        return await connection.tools(ANY) | {"one": one["order"]}
+        entry = ToolEntry(mcp="shop", confirm=True, timeout=3, filler="Ordering.")
+        one = await connection.tools("order", partial(as_wished, entry=entry))
+        return await connection.tools() | {"one": one["order"]}
 
     tools = with_shop(Shop(), talk)
     assert sorted(tools) == ["broken", "one", "order", "price"]
@@ -81,7 +83,7 @@ def test_a_read_answers_and_a_write_is_done_once(tmp_path: Path) -> None:
     shop = Shop()
 
     async def talk(connection: McpConnection) -> list[object]:
-        tools = await connection.tools(ANY)
+        tools = await connection.tools()
         store = Store(tmp_path / "m.sqlite")
         return [
             await tools["price"].run({"part": "bolt"}, CONTEXT, store),
@@ -98,11 +100,11 @@ def test_a_read_answers_and_a_write_is_done_once(tmp_path: Path) -> None:
 
 def test_a_tool_that_fails_and_one_that_is_not_there(tmp_path: Path) -> None:
     async def talk(connection: McpConnection) -> str:
-        tools = await connection.tools(ANY)
+        tools = await connection.tools()
         with pytest.raises(ToolFailed) as failed:
             await tools["broken"].run({}, CONTEXT, Store(tmp_path / "m.sqlite"))
         with pytest.raises(ToolFailed, match="no tool named nothing"):
-            await connection.tools(ToolEntry(mcp="shop", name="nothing"))
+            await connection.tools("nothing")
         return failed.value.message
 
     assert "no stock list" in with_shop(Shop(), talk)
@@ -112,7 +114,7 @@ def test_a_server_that_does_not_come_is_said_so() -> None:
     async def alone() -> None:
         connection = McpConnection("shop", McpServer(command=("nothing",)))
         with pytest.raises(ToolFailed, match="shop did not come"):
-            await connection.tools(ANY, seconds=0.01)
+            await connection.tools(seconds=0.01)
         with pytest.raises(ToolFailed, match="shop is away"):
             await connection.call("price", {}, {})
 
@@ -146,7 +148,8 @@ def test_a_program_that_dies_is_started_again(tmp_path: Path) -> None:
         connection = McpConnection("shop", server)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(connection.run())
-            tools = await connection.tools(ToolEntry(mcp="shop", effect="read"))
+            change = partial(as_wished, entry=ToolEntry(mcp="shop", effect="read"))
+            tools = await connection.tools(change=change)
             first = await tools["count"].run({}, CONTEXT, store)
             with pytest.raises(ToolFailed) as failed:
                 await tools["crash"].run({}, CONTEXT, store)

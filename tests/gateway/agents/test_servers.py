@@ -1,0 +1,92 @@
+"""Agents with MCP servers: they get their tools, and share what they share."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from gateway.agents.loading import load
+from gateway.agents.places import AgentError
+from gateway.agents.servers import ToolServers
+
+T = TypeVar("T")
+
+SHOP = """
+from mcp.server import MCPServer
+server = MCPServer("shop")
+
+@server.tool()
+def price(part: str) -> int:
+    return len(part)
+
+@server.tool()
+def order(part: str) -> str:
+    return part
+
+server.run("stdio")
+"""
+
+AGENT = """
+[[tools]]
+mcp = "shop"
+name = "price"
+effect = "read"
+
+[[tools]]
+builtin = "hang_up"
+
+[servers.shop]
+command = ["%s", "%s"]
+"""
+
+
+def running(talk: Callable[[ToolServers], Awaitable[T]]) -> T:
+    async def run() -> T:
+        servers = ToolServers()
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(servers.run())
+            await asyncio.sleep(0)
+            result = await talk(servers)
+            task.cancel()
+        return result
+
+    return asyncio.run(run())
+
+
+def test_an_agent_gets_the_tools_it_names_and_a_second_one_shares_the_server(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    text = AGENT % (sys.executable, tmp_path / "shop.py")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text(text)
+
+    async def talk(servers: ToolServers) -> list[list[str]]:
+        agents = [await servers.complete(load(tmp_path / f"{n}.toml")) for n in ("one", "two")]
+        assert len(servers._connections) == 1
+        return [[spec.name for spec in agent.specs] for agent in agents]
+
+    assert running(talk) == [["price", "hang_up"]] * 2
+
+
+def test_a_server_that_does_not_come_is_the_operators_to_mend(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(AGENT % (sys.executable, "-c 'raise SystemExit'"))
+
+    async def talk(servers: ToolServers) -> None:
+        with pytest.raises(AgentError, match=r"one.toml:2:3: tools\[0\]: the tool server shop"):
+            await servers.complete(load(path), seconds=0.1)
+
+    running(talk)
+
+
+def test_an_agent_without_servers_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text("")
+    agent = load(path)
+    assert running(lambda servers: servers.complete(agent)) is agent
