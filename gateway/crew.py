@@ -15,7 +15,7 @@ from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.backends.cascade.moonshine import Moonshine
 from gateway.backends.cascade.scripted import Pace, ScriptedModel
 from gateway.backends.cascade.voices import LocalLines, LocalVoice
-from gateway.backends.realtime.backend import RealtimeBackend
+from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.engagement import Engagement
@@ -98,7 +98,7 @@ class Crew:
                 return self._cascade(agent, choice, path)
             case "realtime":
                 settings = agent.settings(RealtimeSettings, choice.options, f"{path}.options")
-                return lambda: RealtimeBackend(settings)
+                return lambda: realtime_backend(settings)
             case "bridge":
                 bridge = agent.settings(BridgeSettings, choice.options, f"{path}.options")
                 return lambda: BridgeBackend(bridge)

@@ -16,6 +16,7 @@ import msgspec
 
 from gateway.backends.realtime import wire
 from gateway.backends.realtime.settings import RealtimeSettings
+from gateway.backends.session import Output
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -40,7 +41,7 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
-from gateway.ports import BackendEvent, BackendStart
+from gateway.ports import BackendStart
 from media.frame import AudioFrame
 
 PREFIX_SECONDS = 0.3
@@ -73,14 +74,6 @@ class _Utterance:
     samples: int = 0
     "received, at the line's rate"
     text: str = ""
-
-
-@dataclass(slots=True)
-class Output:
-    """What follows: messages for the server, in order, and events for the call."""
-
-    send: list[str] = field(default_factory=list)
-    emit: list[BackendEvent] = field(default_factory=list)
 
 
 class Session:
@@ -258,9 +251,14 @@ class Session:
 
     # --- server events ---------------------------------------------------------------------------
 
-    def receive(self, event: wire.ServerEvent) -> Output:
-        """Take an event of the server."""
+    def opening(self) -> list[str]:
+        """Wait for the server to speak first."""
+        return []
+
+    def receive(self, message: bytes) -> Output:
+        """Take an event of the server; raises ValueError for what is none."""
         output = Output()
+        event = wire.parse(message)
         match event:
             case wire.SessionCreated():
                 output.send.append(self._configuration())
@@ -269,6 +267,7 @@ class Session:
             case wire.SessionUpdated():
                 self._is_ready(output)
             case wire.Error(error=error):
+                output.complaint = {"code": error.code, "message": error.message[:200]}
                 self._error(output, error)
             case wire.RateLimits(rate_limits=limits):
                 output.emit.append(UsageReported({"rate_limits": limits}))

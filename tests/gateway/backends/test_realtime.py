@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gateway.backends.realtime.backend import RealtimeBackend
+from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.events import (
     AgentAudio,
@@ -45,7 +45,7 @@ class Bench:
     """A backend in a call of its own, and what it said."""
 
     def __init__(self, server: FakeRealtime, codec: str = "pcmu", **settings: object) -> None:
-        self.backend = RealtimeBackend(
+        self.backend = realtime_backend(
             RealtimeSettings(url=server.url, api_key="sk-secret", **settings)  # type: ignore[arg-type]
         )
         self.events: list[BackendEvent] = []
@@ -209,7 +209,7 @@ def test_a_cut_connection_and_a_refused_one_are_fatal_losses_that_name_no_secret
     play(story, [Answer("x")])
 
     async def refused() -> None:
-        backend = RealtimeBackend(RealtimeSettings(url="ws://127.0.0.1:1/x", api_key="sk-secret"))
+        backend = realtime_backend(RealtimeSettings(url="ws://127.0.0.1:1/x", api_key="sk-secret"))
         events: list[BackendEvent] = []
         info = CallInfo("c1", "twilio", "test")
         await backend.run(BackendStart(info, ""), events.append)

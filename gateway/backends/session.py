@@ -1,0 +1,223 @@
+"""The shell around a model's session: connects, passes messages, renews before its time is up.
+
+What a protocol says is a pure `ModelSession`; this is the same for all that speak over a WebSocket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import structlog
+
+from gateway.backends.socket import ModelSocket
+from gateway.events import BackendCommand, BackendLost
+from gateway.ports import BackendEvent, BackendStart, BackendTraits
+from media.frame import AudioFrame
+
+IDLE_LOOK = 1.0
+"""Seconds between looks for a quiet moment, once a session is old enough to be renewed."""
+
+LATE_RENEWAL = 240.0
+"""How long a quiet moment is waited for; then the session is renewed in whatever there is."""
+
+RETRY_RENEWAL = 5.0
+"""Seconds until a renewal that failed is tried again, while the old session still serves."""
+
+EARLY = 1500
+"""Frames kept until the session is up: half a minute, far beyond any connect time-out."""
+
+log = structlog.get_logger("backend")
+
+Emit = Callable[[BackendEvent], None]
+
+
+@dataclass(slots=True)
+class Output:
+    """What follows in a session: messages for the server, in order, and events for the call."""
+
+    send: list[str] = field(default_factory=list)
+    emit: list[BackendEvent] = field(default_factory=list)
+    renew: bool = False
+    "the server wants to be connected to anew"
+    complaint: Mapping[str, Any] | None = None
+    "what the server says is wrong, for the operator"
+
+
+class ModelSession(Protocol):
+    """One session of a model, as a pure machine."""
+
+    @property
+    def ready(self) -> bool:
+        """The server has taken the configuration."""
+
+    @property
+    def busy(self) -> bool:
+        """A turn or a reply is under way."""
+
+    def opening(self) -> list[str]:
+        """Give what is sent as soon as the socket is up."""
+
+    def hear(self, frame: AudioFrame) -> str | None:
+        """Take the caller's sound; give the message that carries it, if it is to be heard."""
+
+    def perform(self, command: BackendCommand) -> Output:
+        """Take a command of the call."""
+
+    def receive(self, message: bytes) -> Output:
+        """Take a message of the server; raises ValueError for what is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How a server is reached."""
+
+    name: str
+    url: str
+    headers: Mapping[str, str]
+    "with secrets; never logged"
+    connect_seconds: float
+    session_seconds: float
+    "a session is renewed before this age"
+
+
+class SessionBackend:
+    """One call's model: a session, and after it the next one, unnoticed."""
+
+    def __init__(
+        self,
+        traits: BackendTraits,
+        reach: Reach,
+        make: Callable[[BackendStart], ModelSession],
+    ) -> None:
+        self.traits = traits
+        self._reach = reach
+        self._make = make
+        self._emit: Emit = lambda event: None
+        self._session: ModelSession | None = None
+        self._socket: ModelSocket | None = None
+        self._early: list[BackendCommand | AudioFrame] = []
+        self._renew = asyncio.Event()
+
+    async def run(self, start: BackendStart, emit: Emit) -> None:
+        """Serve one call until cancelled."""
+        self._emit = emit
+        try:
+            await self._connect(start)
+            for early in self._early:
+                self.hear(early) if isinstance(early, AudioFrame) else self.perform(early)
+            self._early.clear()
+            while await self._grown_old():
+                await self._renewed(start)
+            assert self._socket is not None
+            emit(BackendLost(self._socket.reason))
+        except OSError as broken:  # TimeoutError is one
+            emit(BackendLost(str(broken) or "the server did not answer in time"))
+        finally:
+            if self._socket is not None:
+                self._socket.close()
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Take the caller's sound."""
+        if self._session is None or self._socket is None:
+            if len(self._early) < EARLY:
+                self._early.append(frame)
+            return
+        message = self._session.hear(frame)
+        if message is not None:
+            self._socket.send(message)
+
+    def perform(self, command: BackendCommand) -> None:
+        """Pass a command on."""
+        if self._session is None or self._socket is None:
+            self._early.append(command)
+            return
+        self._put(self._session.perform(command), self._socket)
+
+    # --- sessions ----------------------------------------------------------------------------
+
+    async def _connect(self, start: BackendStart) -> None:
+        """Open a session and, once it is configured, put it in the place of the present one."""
+        reach = self._reach
+        session = self._make(start)
+        ready = asyncio.Event()
+        socket = ModelSocket(
+            lambda message: self._message(session, socket, ready, message), on_closed=ready.set
+        )
+        await socket.open(reach.url, reach.headers, reach.connect_seconds)
+        for message in session.opening():
+            socket.send(message)
+        try:
+            async with asyncio.timeout(reach.connect_seconds):
+                await ready.wait()
+        except TimeoutError:
+            socket.close()
+            raise TimeoutError("the session was not configured in time") from None
+        if not session.ready:
+            raise OSError(socket.reason)
+        old, self._socket, self._session = self._socket, socket, session
+        self._renew.clear()
+        if old is not None:
+            old.close()
+            log.info("session_renewed", backend=reach.name, call_id=start.info.call_id)
+
+    async def _renewed(self, start: BackendStart) -> None:
+        """Open the next session; while that fails, the present one goes on serving."""
+        assert self._socket is not None
+        try:
+            await self._connect(replace(start, history=start.recall()))
+        except OSError as broken:
+            if self._socket.closed.is_set():
+                raise
+            log.warning("renewal_failed", backend=self._reach.name, reason=str(broken))
+            await _set_within(self._socket.closed, RETRY_RENEWAL)
+            self._renew.set()
+
+    def _message(
+        self, session: ModelSession, socket: ModelSocket, ready: asyncio.Event, message: bytes
+    ) -> None:
+        try:
+            output = session.receive(message)
+        except ValueError as wrong:
+            log.info("bad_event", backend=self._reach.name, reason=str(wrong)[:200])
+            return
+        if output.complaint is not None:
+            log.warning("model_error", backend=self._reach.name, **output.complaint)
+        self._put(output, socket)
+        if session.ready:
+            ready.set()
+
+    def _put(self, output: Output, socket: ModelSocket) -> None:
+        for message in output.send:
+            socket.send(message)
+        for event in output.emit:
+            self._emit(event)
+        if output.renew:
+            self._renew.set()
+
+    async def _grown_old(self) -> bool:
+        """Wait until the session should be renewed (True) or is over (False)."""
+        socket = self._socket
+        assert socket is not None
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._reach.session_seconds
+        while loop.time() < until and not self._renew.is_set():
+            wait = min(IDLE_LOOK, until - loop.time())
+            if await _set_within(socket.closed, wait):
+                return False
+        last = loop.time() + LATE_RENEWAL
+        while self._session is not None and self._session.busy and loop.time() < last:
+            if await _set_within(socket.closed, IDLE_LOOK):
+                return False
+        return not socket.closed.is_set()
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
