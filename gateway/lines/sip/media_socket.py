@@ -11,8 +11,6 @@ from gateway.lines.sip.stream import Datagram
 
 ATTEMPTS = 64
 """Pairs tried before the range counts as full."""
-BATCH = 16
-"""Packets taken at one go: a burst after a stall must not hold the loop."""
 BUFFER = 65_536
 """Bytes in the kernel per socket: some 300 packets, more than a jitter buffer would use."""
 
@@ -61,15 +59,16 @@ class MediaSockets:
             self._loop.add_reader(one.fileno(), self._readable, one)
 
     def _readable(self, source: socket.socket) -> None:
-        for _ in range(BATCH):
-            try:
-                data, address = source.recvfrom(2048)
-            except (BlockingIOError, InterruptedError):
-                return
-            except OSError:
-                return  # an ICMP error of an earlier packet; silence is noticed elsewhere
-            if self._receive is not None:
-                self._receive(data, (address[0], address[1]))
+        # One packet at a time: the loop asks again while more wait, and a second look at an empty
+        # socket would cost as much as the packet itself.
+        try:
+            data, address = source.recvfrom(2048)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            return  # an ICMP error of an earlier packet; silence is noticed elsewhere
+        if self._receive is not None:
+            self._receive(data, (address[0], address[1]))
 
     def send(self, datagram: Datagram) -> None:
         """Send at once, or not at all: late sound is of no use."""

@@ -26,9 +26,14 @@ _PREFIXES: dict[Transport, str] = {"udp": "_sip._udp.", "tcp": "_sip._tcp.", "tl
 class Resolver:
     """Turns URIs into hops."""
 
-    def __init__(self, transports: Iterable[Transport]) -> None:
+    def __init__(
+        self,
+        transports: Iterable[Transport],
+        resolver: dns.asyncresolver.Resolver | None = None,
+    ) -> None:
+        """Take the transports we can send over; `resolver` None: as the system has it."""
         self._transports = tuple(transports)
-        "those we can send over"
+        self._resolver = resolver
 
     async def hops(self, uri: str) -> tuple[Hop, ...]:
         """Give the hops of a URI in the order to try them; none when the name leads nowhere."""
@@ -62,7 +67,7 @@ class Resolver:
         if wanted is not None:
             return [(wanted, _PREFIXES[wanted] + host)]
         try:
-            answer = await dns.asyncresolver.resolve(host, dns.rdatatype.NAPTR)
+            answer = await self._ask(host, dns.rdatatype.NAPTR)
         except (dns.resolver.NoAnswer, dns.resolver.NXDOMAIN, dns.resolver.NoNameservers):
             return [(kind, _PREFIXES[kind] + host) for kind in self._transports]
         records = sorted(answer, key=lambda record: (record.order, record.preference))
@@ -75,12 +80,16 @@ class Resolver:
 
     async def _srv(self, name: str) -> list[tuple[str, int]]:
         try:
-            answer = await dns.asyncresolver.resolve(name, dns.rdatatype.SRV)
+            answer = await self._ask(name, dns.rdatatype.SRV)
         except (dns.resolver.NoAnswer, dns.resolver.NXDOMAIN, dns.resolver.NoNameservers):
             return []
         # Heavier ones first: without chance, retries walk through all of them (RFC 2782).
         records = sorted(answer, key=lambda record: (record.priority, -record.weight))
         return [(str(record.target).rstrip("."), record.port) for record in records]
+
+    async def _ask(self, name: str, kind: dns.rdatatype.RdataType) -> dns.resolver.Answer:
+        resolver = self._resolver or dns.asyncresolver.get_default_resolver()
+        return await resolver.resolve(name, kind)
 
     async def _addresses(
         self, transport: Transport, host: str, port: int, name: str
