@@ -48,6 +48,8 @@ class Word:
     end: float
     estimated: bool = False
     "the voice gave no times; this is by proportion"
+    glued: bool = False
+    "written without a space before it: a digit of a number that is said digit by digit"
 
 
 @dataclass(frozen=True, slots=True)

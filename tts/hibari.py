@@ -1,29 +1,34 @@
 """The embedded voice: hibari, American English, 24 kHz, a clause at a time, with word times.
 
 Its network predicts a spectrum and how long each phoneme lasts; the package's own signal processing
-makes the waveform. Both the pronunciation and that processing are imported from the verified files
-of the model cache, and the network runs in the one runtime.
+makes the waveform. Pronunciation and signal processing are the package's, read from the verified
+files of the model cache; the networks run in the one runtime.
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
+import re
 import sys
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from inference import find
 from inference.graph import with_output
+from inference.manifest import find_folder
 from inference.runtime import Runtime, Session
-from tts.plain import Piece, normalise
+from tts.english import ENGLISH
+from tts.normalise import Said, normalise
+from tts.sound import Floats, Sound, finish, join, written_words
 
-Floats = npt.NDArray[np.float32]
+MODEL = "hibari"
 
 RATE = 24000
 """hibari: samples per second."""
@@ -32,182 +37,212 @@ DURATIONS = "/Clip_output_0"
 """Tensor inside the graph: how long each phoneme lasts, in units of `UNIT_SECONDS`."""
 
 UNIT_SECONDS = 0.025
-"""hibari: two frames of 12.5 ms; the durations of a clause sum to the length of its sound."""
+"""Two of the network's frames of 12.5 ms, at every speed: the durations of a clause sum to the
+length of its sound, which a test holds."""
 
-LONGEST_PHONEMES = 400
-"""hibari: what the network was trained on."""
+PAD = 0
+"""Stands before and after every text."""
 
-LOUDNESS = 10 ** (-20 / 20)
-"""RMS of speech, relative to full scale: -20 dBFS, as loud as telephone prompts are
-(ITU-T P.56 active level; -26 dBov is the network's nominal, prompts are made 3 to 6 dB louder)."""
+LONGEST_PHONEMES = 380
+"""hibari cuts its own texts at 400; a word is not cut in two."""
 
-LEAD_SECONDS = 0.01
-"""Silence kept in front of the first sound, so that its onset is whole."""
+_LETTERS = re.compile(r"(?:[A-Z]\.)+")
+"""`A.`, `P.M.`: letters that are named."""
 
-TAIL_SECONDS = {"": 0.04, ",": 0.16, ";": 0.2, ":": 0.2, "-": 0.16, ".": 0.3, "!": 0.3, "?": 0.3}
-"""Silence kept after a clause, by how it ends: the pauses of read speech."""
-
-AUDIBLE = 0.004
-"""Amplitude below which nothing is heard on a telephone line: -48 dBFS."""
+Network = Mapping[str, npt.NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenWord:
-    """A word as it was written, and when it sounds."""
+class Hibari:
+    """Speaks clauses; all of it blocks for some 10 ms a second of speech: for worker threads."""
 
-    text: str
-    start: float
-    "seconds from the first sample"
-    end: float
+    name = "hibari-0.2.1-heart"
+    "what sound of it is kept under; another name for another voice or version"
+    language = ENGLISH
+
+    def __init__(self, runtime: Runtime, speed: float = 1.0) -> None:
+        """Take the runtime and a speed (0.5 to 2); `load` or the first clause loads the models."""
+        self._runtime = runtime
+        self._speed = np.array([speed], np.float32)
+        self._lock = threading.Lock()
+        self._parts: _Parts | None = None
+
+    def load(self) -> None:
+        """Load what is needed (0.5 s, 100 MB of word lists); raise ModelMissing or ModelWrong."""
+        with self._lock:
+            if self._parts is None:
+                self._parts = _Parts(self._runtime)
+
+    def render(self, text: str, rate: int, *, goes_on: bool = False) -> Sound:
+        """Speak a clause or a few; text without anything to say gives no sound.
+
+        `goes_on` says that the sentence does, where no mark at the end tells.
+        """
+        self.load()
+        parts = self._parts
+        assert parts is not None
+        said = _closed(normalise(text, self.language), "," if goes_on else ".")
+        sounds = []
+        for run in _runs(said):
+            with self._lock:  # its caches are plain dictionaries
+                phonemes, owners = parts.pronounce(run)
+            for piece, ids, mine in _bounded(run, phonemes, owners):
+                sounds.append(self._speak(parts, piece, ids, mine, rate))
+        return join(sounds, rate)
+
+    def _speak(
+        self, parts: _Parts, said: Sequence[Said], ids: list[int], owners: list[int], rate: int
+    ) -> Sound:
+        """Speak one stretch of phonemes; `owners` tells the spoken word of each."""
+        mark = next((each.pause for each in reversed(said) if each.words), "")
+        if not ids:
+            return Sound(mark=mark)
+        padded = np.array([[PAD, *ids, PAD]], np.int64)
+        *spectrum, lasting = parts.voice.run({"ids": padded, "speed": self._speed})
+        noise = np.random.default_rng(0)  # the same text always sounds the same
+        raw: Floats = parts.signal.synth(*(each[0] for each in spectrum), noise)
+        pcm, cut = finish(raw, RATE, rate)
+        ends = np.cumsum(np.asarray(lasting, np.float64).reshape(-1)) * UNIT_SECONDS - cut
+        times = _word_times(ends, owners, sum(len(each.words) for each in said))
+        return Sound(pcm, written_words(said, times, len(pcm) / 2 / rate) if pcm else (), mark)
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """The sound of a text."""
+class _Parts:
+    """Everything that was loaded."""
 
-    samples: Floats
-    "-1 to 1, at 24 kHz"
-    words: tuple[SpokenWord, ...]
+    def __init__(self, runtime: Runtime) -> None:
+        package = find_folder(MODEL) / "hibari"
+        assets = package / "assets"
+        self.signal = _module("parley_hibari_dsp", package / "dsp.py")
+        self._pronunciation = _module("parley_hibari_g2p", package / "g2p" / "__init__.py")
+        unknown = importlib.import_module("parley_hibari_g2p.oov")
+        # Both are small and quick; a GPU would only be further away.
+        speller = runtime.load(f"{MODEL}/hibari/assets/oov.onnx", providers=("cpu",))
+        graph = with_output((assets / "hibari.onnx").read_bytes(), DURATIONS, "float32", 1)
+        self.voice = runtime.load(graph, name=MODEL, providers=("cpu",))
+        words = unknown.OOV(str(assets / "oov.onnx"), session=_Speller(speller))
+        self._reader = self._pronunciation.G2P(oov=words)
+        self._ids: dict[str, int] = json.loads((assets / "vocab.json").read_text("utf-8"))
+        self._names: dict[str, str] = {}
+
+    def pronounce(self, said: Sequence[Said]) -> tuple[list[int], list[int]]:
+        """Give the phonemes of some pieces, as ids, and the spoken word that each belongs to."""
+        words = [word for each in said for word in each.words]
+        text = ""
+        ends: list[int] = []
+        for word, pause in _with_pauses(said):
+            text += self._spelled(word) + pause + " "
+            ends.append((ends[-1] if ends else 0) + len(word) + len(pause) + 1)
+        tokens = self._reader.phonemize_tokens(self._reader.tokenize(text.rstrip()))
+        ids: list[int] = []
+        owners: list[int] = []
+        at = 0
+        for token in tokens:
+            owner = min(int(np.searchsorted(ends, at, "right")), len(words) - 1)
+            sounds = (token.phonemes or "") + (" " if token.whitespace else "")
+            known = [self._ids[each] for each in sounds if each in self._ids]
+            ids += known
+            owners += [owner] * len(known)
+            at += len(token.text) + len(token.whitespace)
+        return ids, owners
+
+    def _spelled(self, word: str) -> str:
+        """Write letters with their sound beside them (`[A.](/ˈA/)`), so that `A.` is no article."""
+        if not _LETTERS.fullmatch(word):
+            return word
+        if word not in self._names:
+            tokens = self._reader.phonemize_tokens(self._reader.tokenize(word))
+            self._names[word] = "".join(token.phonemes or "" for token in tokens)
+        return f"[{word}](/{self._names[word]}/)"
 
 
-class _Network:
-    """An ONNX session in the form that hibari's pronunciation of unknown words expects."""
+class _Speller:
+    """The network for unknown words, called the way the package calls it."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def run(self, _outputs: None, inputs: dict[str, npt.NDArray[np.generic]]) -> list[Any]:
+    def run(self, outputs: Sequence[str] | None, inputs: Network) -> list[npt.NDArray[Any]]:
         """Run the network."""
-        return list(self._session.run(inputs))
+        return list(self._session.run(inputs, outputs))
 
 
-class Hibari:
-    """Speaks short texts; all of it blocks and belongs in a worker thread."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        """Take the runtime; `load` or the first text loads the models."""
-        self._runtime = runtime
-        self._lock = threading.Lock()
-        self._session: Session | None = None
-        self._g2p: Any = None
-        self._dsp: Any = None
-        self._vocabulary: dict[str, int] = {}
-
-    def load(self) -> Session:
-        """Load what is needed (0.4 s); raises ModelMissing or ModelWrong."""
-        with self._lock:
-            if self._session is not None:
-                return self._session
-            main = find("hibari")
-            package = main.parent.parent
-            for name in ("g2p/__init__.py", "dsp.py", "__init__.py"):
-                find("hibari", f"hibari/{name}")  # verifies the code that is about to be imported
-            if str(package.parent) not in sys.path:
-                sys.path.append(str(package.parent))
-            g2p = importlib.import_module("hibari.g2p")
-            oov = importlib.import_module("hibari.g2p.oov")
-            self._dsp = importlib.import_module("hibari.dsp")
-            words = self._runtime.load(main.parent / "oov.onnx", name="hibari-oov")
-            self._g2p = g2p.G2P(oov=oov.OOV(session=_Network(words)))
-            self._vocabulary = json.loads((main.parent / "vocab.json").read_text("utf-8"))
-            graph = with_output(main.read_bytes(), DURATIONS, "float32", 2)
-            self._session = self._runtime.load(graph, name="hibari", providers=("cpu",))
-            return self._session
-
-    def say(self, text: str) -> Spoken:
-        """Speak a clause or a few sentences."""
-        session = self.load()
-        parts: list[Floats] = []
-        words: list[SpokenWord] = []
-        at = 0.0
-        for pieces in _sentences(normalise(text)):
-            sound = self._sentence(session, pieces)
-            parts.append(sound.samples)
-            words += [SpokenWord(w.text, w.start + at, w.end + at) for w in sound.words]
-            at += len(sound.samples) / RATE
-        samples = np.concatenate(parts) if parts else np.zeros(0, np.float32)
-        return Spoken(samples, tuple(words))
-
-    def _sentence(self, session: Session, pieces: Sequence[Piece]) -> Spoken:
-        text = " ".join(piece.spoken for piece in pieces)
-        phonemes, owners = self._phonemes(text, pieces)
-        ids = [0, *(self._vocabulary[each] for each in phonemes), 0]
-        if len(ids) < 3:
-            return Spoken(np.zeros(0, np.float32), ())
-        inputs: dict[str, npt.NDArray[Any]] = {
-            "ids": np.array([ids], np.int64),
-            "speed": np.ones(1, np.float32),
-        }
-        *spectrum, lasting = session.run(inputs)
-        durations = np.asarray(lasting, np.float32).reshape(-1)
-        noise = np.random.default_rng(0)  # the same text always sounds the same
-        raw = self._dsp.synth(*(each[0] for each in spectrum), noise)
-        ends = np.cumsum(durations) * UNIT_SECONDS
-        return _finish(raw, _word_times(ends, owners, pieces), text)
-
-    def _phonemes(self, text: str, pieces: Sequence[Piece]) -> tuple[list[str], list[int]]:
-        """Pronounce a text: phonemes the network knows, and the piece each belongs to."""
-        bounds = np.cumsum([len(piece.spoken) + 1 for piece in pieces])
-        phonemes: list[str] = []
-        owners: list[int] = []
-        position = 0
-        with self._lock:  # the pronunciation keeps state between its steps
-            tokens = self._g2p.phonemize_tokens(self._g2p.tokenize(text))
-        for token in tokens:
-            owner = min(int(np.searchsorted(bounds, position, "right")), len(pieces) - 1)
-            said = (token.phonemes or "") + (" " if token.whitespace else "")
-            known = [each for each in said if each in self._vocabulary]
-            phonemes += known
-            owners += [owner] * len(known)
-            position += len(token.text) + len(token.whitespace)
-        return phonemes[:LONGEST_PHONEMES], owners[:LONGEST_PHONEMES]
+def _module(name: str, path: Path) -> ModuleType:
+    """Import one verified file, under a name of our own, without the rest of its package."""
+    known = sys.modules.get(name)
+    if known is not None:
+        return known
+    inside = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inside)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
-def _sentences(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Split where sentences end, so that each is spoken with its own melody."""
-    found: list[list[Piece]] = [[]]
-    for piece in pieces:
-        found[-1].append(piece)
-        length = sum(len(each.spoken) for each in found[-1])
-        if piece.spoken.endswith((".", "!", "?")) or length > LONGEST_PHONEMES * 0.6:
+def _closed(said: tuple[Said, ...], mark: str) -> tuple[Said, ...]:
+    """Give the last words a mark if they have none, so that the voice goes up or down there."""
+    for number in range(len(said) - 1, -1, -1):
+        if said[number].words:
+            if not said[number].pause:
+                closed = replace(said[number], pause=mark)
+                return (*said[:number], closed, *said[number + 1 :])
+            break
+    return said
+
+
+def _with_pauses(said: Sequence[Said]) -> Iterator[tuple[str, str]]:
+    """Give each spoken word, with what is heard after it."""
+    for each in said:
+        for number, word in enumerate(each.words, 1):
+            yield word, each.pause if number == len(each.words) else ""
+
+
+def _runs(said: Sequence[Said]) -> list[list[Said]]:
+    """Split where sentences end, so that each has its own melody; the last may want to go on."""
+    found: list[list[Said]] = [[]]
+    for each in said:
+        found[-1].append(each)
+        if each.pause and each.pause in ".!?" and each.words:
             found.append([])
-    return [each for each in found if each]
+    return [run for run in found if any(each.words for each in run)]
+
+
+def _bounded(
+    said: Sequence[Said], ids: list[int], owners: list[int]
+) -> Iterator[tuple[Sequence[Said], list[int], list[int]]]:
+    """Split what is too long for the network between pieces; owners count from each one's first."""
+    if len(ids) <= LONGEST_PHONEMES:
+        yield said, ids, owners
+        return
+    begin_said, begin_id, begin_word, word = 0, 0, 0, 0
+    for number, each in enumerate(said):
+        word += len(each.words)
+        end = int(np.searchsorted(owners, word))
+        following = len(said[number + 1].words) if number + 1 < len(said) else 0
+        next_end = int(np.searchsorted(owners, word + following))
+        if number + 1 == len(said) or next_end - begin_id > LONGEST_PHONEMES:
+            mine = [owner - begin_word for owner in owners[begin_id:end]]
+            yield said[begin_said : number + 1], ids[begin_id:end], mine
+            begin_said, begin_id, begin_word = number + 1, end, word
 
 
 def _word_times(
-    ends: npt.NDArray[np.floating[Any]], owners: Sequence[int], pieces: Sequence[Piece]
-) -> list[SpokenWord]:
-    """Give each written word the time of its phonemes; the first pad has no owner."""
-    first: dict[int, float] = {}
-    last: dict[int, float] = {}
-    for place, owner in enumerate(owners):
-        first.setdefault(owner, float(ends[place]))
-        last[owner] = float(ends[place + 1])
-    return [
-        SpokenWord(piece.written, first[number], last[number])
-        for number, piece in enumerate(pieces)
-        if number in first
-    ]
+    ends: npt.NDArray[np.float64], owners: Sequence[int], words: int
+) -> list[tuple[float, float]]:
+    """Give each spoken word the time of its phonemes; the first pad belongs to none.
 
-
-def _finish(raw: Floats, words: list[SpokenWord], text: str) -> Spoken:
-    """Take silence off both ends, and bring speech to its loudness."""
-    loud = np.flatnonzero(np.abs(raw) > AUDIBLE)
-    if not len(loud):
-        return Spoken(np.zeros(0, np.float32), ())
-    begin = max(0, int(loud[0]) - int(LEAD_SECONDS * RATE))
-    tail = TAIL_SECONDS.get(text.rstrip()[-1:], TAIL_SECONDS[""])
-    end = int(loud[-1]) + 1
-    speech = raw[begin:end]
-    active = speech[np.abs(speech) > AUDIBLE]
-    gain = LOUDNESS / max(float(np.sqrt(np.mean(active * active))), 1e-4)
-    peak = float(np.max(np.abs(speech)))
-    gain = min(gain, 0.95 / peak)
-    samples = np.concatenate([speech * np.float32(gain), np.zeros(int(tail * RATE), np.float32)])
-    cut = begin / RATE
-    length = len(samples) / RATE
-    placed = tuple(
-        SpokenWord(w.text, max(0.0, w.start - cut), min(length, max(0.0, w.end - cut)))
-        for w in words
-    )
-    return Spoken(samples.astype(np.float32), placed)
+    A word without any (they were written together with the one before) has none of its own.
+    """
+    times: list[tuple[float, float]] = []
+    first = np.searchsorted(owners, np.arange(words), "left")
+    last = np.searchsorted(owners, np.arange(words), "right")
+    for word in range(words):
+        start = float(ends[first[word]])
+        times.append((start, float(ends[last[word]]) if last[word] > first[word] else start))
+    return times

@@ -83,6 +83,10 @@ class Language:
     "characters that are said, and how"
     abbreviations: frozenset[str]
     "in lower case, with their full stop, which ends no sentence"
+    endings: frozenset[str]
+    "of these, the ones that may end a sentence all the same: `a.m.`, `etc.`"
+    joints: frozenset[str]
+    "words before which one may take a breath"
 
 
 def normalise(text: str, language: Language) -> tuple[Said, ...]:

@@ -1,23 +1,45 @@
-"""Speaks a stream of tokens with the embedded voice, clause by clause, and remembers clauses."""
+"""Speaks a stream of tokens clause by clause, and remembers clauses.
+
+The next clauses are made while the one before them is handed on; at most `AHEAD` of them, and what
+was begun for a text that nobody wants any more is dropped.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import AsyncIterator
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol
 
 from inference.pool import Priority
 from inference.runtime import Runtime
-from media.resample import convert
-from tts.clauses import ClauseCutter
-from tts.hibari import RATE, Hibari, SpokenWord
+from tts.cache import SoundCache
+from tts.clauses import ClauseCutter, ClauseSettings
+from tts.normalise import Language
+from tts.sound import PAUSES, Sound, SpokenWord, join, silence
 
 CACHE_BYTES = 32 * 1024 * 1024
 """Sound of clauses that is kept: half an hour at 8 kHz. Agents repeat themselves more than people
 do, and a repeated clause costs nothing."""
+
+AHEAD = 2
+"""Clauses that may be made before they are asked for: one that plays next, one in reserve."""
+
+
+class Engine(Protocol):
+    """What makes sound of text."""
+
+    name: str
+    "of the voice, with its version: sound is kept under it"
+    language: Language
+
+    def load(self) -> None:
+        """Load what is needed; called in any thread, any number of times."""
+
+    def render(self, text: str, rate: int, *, goes_on: bool = False) -> Sound:
+        """Speak a clause, blocking, in a worker thread; `goes_on`: it is cut out of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +47,9 @@ class Clause:
     """A clause as sound."""
 
     pcm: bytes
-    "signed 16-bit little-endian at the rate asked for"
+    "signed 16-bit little-endian at the rate asked for, the pause before it included"
     text: str
-    "as it was written"
+    "as it was written, with the space after it"
     words: tuple[SpokenWord, ...]
     "times from the first sample"
 
@@ -35,60 +57,123 @@ class Clause:
 class ClauseVoice:
     """One voice for all calls."""
 
-    def __init__(self, runtime: Runtime, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        engine: Engine,
+        settings: ClauseSettings | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        """Take the runtime, whose threads do the work, and what makes the sound."""
+        self.engine = engine
         self._runtime = runtime
-        self._engine = Hibari(runtime)
-        self._cache: OrderedDict[tuple[str, int], Clause] = OrderedDict()
-        self._bytes = 0
-        self._limit = cache_bytes
+        self._settings = settings or ClauseSettings()
+        self._cache = SoundCache(cache_bytes)
 
     def load(self) -> None:
-        """Load the models now; raises ModelMissing or ModelWrong."""
-        self._engine.load()
+        """Load the models now; raise ModelMissing or ModelWrong."""
+        self.engine.load()
 
-    async def say(self, text: str, rate: int, priority: Priority = Priority.DECISION) -> Clause:
-        """Speak one clause at `rate`; raises OSError when the voice fails."""
-        key = (text.strip(), rate)
+    async def say(self, text: str, rate: int, priority: Priority = Priority.DECISION) -> Sound:
+        """Speak a whole text at `rate`; raise OSError when the voice fails."""
+        clauses = self._cutter().whole(text)
+        making = [
+            self._begin(each, rate, priority, goes_on=number < len(clauses))
+            for number, each in enumerate(clauses, 1)
+        ]
+        try:
+            return join([await each.sound() for each in making], rate)
+        finally:
+            for each in making:
+                each.drop()
+
+    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncGenerator[Clause, None]:
+        """Speak tokens as they come, in order; raise OSError when the voice fails.
+
+        Closing the iterator leaves nothing running: a clause in the making is thrown away.
+        """
+        cutter = self._cutter()
+        waiting: deque[tuple[str, bool]] = deque()
+        making: deque[tuple[str, _Making]] = deque()
+        priority, unsaid = Priority.DECISION, ""
+        mark: str | None = None
+        token: str | None = ""
+        try:
+            while token is not None:
+                token = await anext(texts, None)
+                new = cutter.push(token) if token is not None else cutter.flush()
+                last = len(new) if token is None else 0
+                waiting.extend((each, number != last) for number, each in enumerate(new, 1))
+                while waiting or making:
+                    while waiting and len(making) < AHEAD:
+                        text, goes_on = waiting.popleft()
+                        making.append((text, self._begin(text, rate, priority, goes_on=goes_on)))
+                        priority = Priority.REPLY
+                    text, made = making.popleft()
+                    sound = await made.sound()
+                    if not sound.pcm:
+                        unsaid += text
+                        continue
+                    yield _clause(sound, unsaid + text, mark, rate)
+                    unsaid, mark = "", sound.mark
+        finally:
+            for _, made in making:
+                made.drop()
+
+    def _cutter(self) -> ClauseCutter:
+        return ClauseCutter(self._settings, self.engine.language)
+
+    def _begin(self, text: str, rate: int, priority: Priority, *, goes_on: bool) -> _Making:
+        """Begin to make a clause, or find it made."""
+        goes_on = goes_on and text.rstrip()[-1:].isalnum()  # else its mark says so
+        key = (self.engine.name, rate, text.strip(), goes_on)
         known = self._cache.get(key)
         if known is not None:
-            self._cache.move_to_end(key)
-            return Clause(known.pcm, text, known.words)
+            return _Making(known)
+
+        def job() -> Sound:
+            return self.engine.render(text, rate, goes_on=goes_on)
+
         try:
-            clause = await self._runtime.run(lambda: self._make(text, rate), priority=priority)
-        except RuntimeError as error:  # refused by the pool, or by the model
+            future = self._runtime.workers.submit(job, priority=priority)
+        except RuntimeError as error:  # refused by the pool
             raise OSError(f"the voice failed: {error}") from error
-        self._keep(key, clause)
-        return clause
-
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[Clause]:
-        """Speak tokens as they come, in order; closing the iterator leaves nothing running."""
-        cutter = ClauseCutter()
-        first = True
-        async for token in texts:
-            for text in cutter.push(token):
-                if text.strip():
-                    yield await self.say(text, rate, _priority(first))
-                    first = False
-        rest = cutter.flush()
-        if rest.strip():
-            yield await self.say(rest, rate, _priority(first))
-
-    def _make(self, text: str, rate: int) -> Clause:
-        spoken = self._engine.say(text)
-        pcm = convert(_pcm(spoken.samples), RATE, rate)
-        return Clause(pcm, text, spoken.words)
-
-    def _keep(self, key: tuple[str, int], clause: Clause) -> None:
-        self._cache[key] = clause
-        self._bytes += len(clause.pcm)
-        while self._bytes > self._limit and len(self._cache) > 1:
-            _, old = self._cache.popitem(last=False)
-            self._bytes -= len(old.pcm)
+        return _Making(future=future, keep=lambda sound: self._cache.put(key, sound))
 
 
-def _priority(first: bool) -> Priority:
-    return Priority.DECISION if first else Priority.REPLY
+class _Making:
+    """A clause that is made already, or in a worker thread."""
+
+    def __init__(
+        self,
+        made: Sound | None = None,
+        future: Future[Sound] | None = None,
+        keep: Callable[[Sound], None] | None = None,
+    ) -> None:
+        self._made = made
+        self._future = future
+        self._keep = keep
+
+    async def sound(self) -> Sound:
+        """Await it; raise OSError when the voice fails."""
+        if self._made is None:
+            assert self._future is not None
+            try:
+                self._made = await asyncio.wrap_future(self._future)
+            except RuntimeError as error:  # refused by the pool, or by the model
+                raise OSError(f"the voice failed: {error}") from error
+            if self._keep is not None:
+                self._keep(self._made)
+        return self._made
+
+    def drop(self) -> None:
+        """Let go of it: what did not begin yet never does."""
+        if self._future is not None:
+            self._future.cancel()
 
 
-def _pcm(samples: npt.NDArray[np.float32]) -> bytes:
-    return (np.clip(samples, -1.0, 1.0) * 32767).astype("<i2").tobytes()
+def _clause(sound: Sound, text: str, mark: str | None, rate: int) -> Clause:
+    """Put the pause that the clause before it wants in front of a clause; None: there is none."""
+    pause = b"" if mark is None else silence(PAUSES[mark], rate)
+    seconds = len(pause) / 2 / rate
+    return Clause(pause + sound.pcm, text, tuple(word.later(seconds) for word in sound.words))

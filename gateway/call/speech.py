@@ -37,8 +37,8 @@ class Utterance:
         Where the voice gave no word times, by proportion of the sound there is so far.
         """
         if self.words:
-            heard = [w.text for w in self.words if (w.start + w.end) / 2 <= heard_seconds]
-            return " ".join(heard)
+            heard = [w for w in self.words if (w.start + w.end) / 2 <= heard_seconds]
+            return "".join(w.text if w.glued else f" {w.text}" for w in heard).lstrip()
         if queued_seconds <= 0 or heard_seconds <= 0:
             return ""
         share = min(1.0, heard_seconds / queued_seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tts.english import amounts, clock, codes, words
-from tts.english.tables import SYMBOLS
+from tts.english.tables import JOINTS, SYMBOLS
 from tts.normalise import Language
 
 ENGLISH = Language(
@@ -21,4 +21,6 @@ ENGLISH = Language(
     ),
     symbols=SYMBOLS,
     abbreviations=words.ABBREVIATIONS,
+    endings=words.ENDINGS,
+    joints=JOINTS,
 )

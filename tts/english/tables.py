@@ -45,6 +45,7 @@ CODED = _names("coded")
 ENDINGS = _names("endings")
 TOPS = _names("tops")
 CALLED = _names("called")
+JOINTS = _names("joints")
 
 
 def either(names: Iterable[str]) -> str:

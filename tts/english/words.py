@@ -129,3 +129,4 @@ RULES = (
 ABBREVIATIONS = frozenset(
     each.lower() for each in (*TITLES, *STREETS, *SHORT, *BEFORE_NUMBERS) if each.endswith(".")
 )
+ENDINGS = frozenset(each for each in SHORT if each.endswith("."))

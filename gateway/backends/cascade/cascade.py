@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from gateway.backends.cascade.turn_words import TurnWords
@@ -35,7 +35,6 @@ from gateway.events import (
     Truncate,
     UsageReported,
     UtteranceEnded,
-    Word,
 )
 from gateway.ports import (
     BackendEvent,
@@ -343,7 +342,7 @@ class Cascade:
                 await job.confirmed.wait()
                 offset = samples / rate
                 words = tuple(
-                    Word(w.text, w.start + offset, w.end + offset, w.estimated) for w in chunk.words
+                    replace(w, start=w.start + offset, end=w.end + offset) for w in chunk.words
                 )
                 self._emit(AgentAudio(job.reply, job.utterance, chunk.pcm, words))
                 samples += len(chunk.pcm) // 2

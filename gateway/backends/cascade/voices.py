@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 
 from gateway.events import Word
 from gateway.ports import SpeechChunk
 from inference.runtime import Runtime
-from tts.voice import Clause, ClauseVoice
+from tts.hibari import Hibari
+from tts.lines import Lines, lines_folder
+from tts.sound import SpokenWord
+from tts.voice import ClauseVoice, Engine
 
 
 class LocalVoice:
-    """The embedded voice as a `Voice`."""
+    """A voice of this machine as a `Voice`; the embedded one unless another is given."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.clauses = ClauseVoice(runtime)
+    def __init__(self, runtime: Runtime, engine: Engine | None = None) -> None:
+        """Take the runtime; the models are loaded by `load` or by the first clause."""
+        self.runtime = runtime
+        self.clauses = ClauseVoice(runtime, engine or Hibari(runtime))
 
     def load(self) -> None:
-        """Load the models now; raises ModelMissing or ModelWrong."""
+        """Load the models now; raise ModelMissing or ModelWrong."""
         self.clauses.load()
 
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, texts: AsyncIterator[str], rate: int
+    ) -> AsyncGenerator[SpeechChunk, None]:
         """Speak a stream of tokens."""
-        async for clause in self.clauses.speak(texts, rate):
-            yield SpeechChunk(clause.pcm, clause.text, _words(clause))
+        async with aclosing(self.clauses.speak(texts, rate)) as clauses:
+            async for clause in clauses:
+                yield SpeechChunk(clause.pcm, clause.text, _words(clause.words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +46,22 @@ class Line:
 
 
 class LocalLines:
-    """Fixed lines, rendered once and kept for the life of the process."""
+    """Fixed lines in a voice of this machine, made once and kept over restarts."""
 
-    def __init__(self, voice: LocalVoice) -> None:
-        self._voice = voice
-        self._lines: dict[tuple[str, int], Line] = {}
+    def __init__(self, voice: LocalVoice, folder: Path | None = None) -> None:
+        """Take the voice and the folder for lines (None: under the user's cache)."""
+        self._lines = Lines(voice.runtime, voice.clauses, folder or lines_folder())
 
     def ready(self, text: str, rate: int) -> Line | None:
         """Give a line that was rendered before."""
-        return self._lines.get((text, rate))
+        sound = self._lines.ready(text, rate)
+        return None if sound is None else Line(sound.pcm, _words(sound.words))
 
     async def render(self, text: str, rate: int) -> Line:
         """Render a line, or give it again; raises OSError when the voice fails."""
-        known = self._lines.get((text, rate))
-        if known is None:
-            clause = await self._voice.clauses.say(text, rate)
-            known = self._lines[text, rate] = Line(clause.pcm, _words(clause))
-        return known
+        sound = await self._lines.render(text, rate)
+        return Line(sound.pcm, _words(sound.words))
 
 
-def _words(clause: Clause) -> tuple[Word, ...]:
-    return tuple(Word(word.text, word.start, word.end) for word in clause.words)
+def _words(words: tuple[SpokenWord, ...]) -> tuple[Word, ...]:
+    return tuple(Word(word.text, word.start, word.end, glued=word.glued) for word in words)
