@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -63,6 +64,8 @@ class Timing:
     _base: deque[tuple[float, float]] = field(default_factory=deque)
     "arrival and transit, transits rising: the first is the least of the window"
     _recent: deque[tuple[float, float]] = field(default_factory=deque)
+    _ordered: list[float] = field(default_factory=list)
+    "transits of `_recent`, from the quickest to the slowest"
     jitter: float = 0.0
     _last: float | None = None
 
@@ -79,8 +82,10 @@ class Timing:
         while self._base[0][0] < arrival - BASE_SECONDS:
             self._base.popleft()
         self._recent.append((arrival, transit))
+        insort(self._ordered, transit)
         while self._recent[0][0] < arrival - WINDOW_SECONDS:
-            self._recent.popleft()
+            _, old = self._recent.popleft()
+            del self._ordered[bisect_left(self._ordered, old)]
 
     @property
     def base(self) -> float:
@@ -92,8 +97,7 @@ class Timing:
         count = len(self._recent)
         if count < FIRST_PACKETS:
             return max(FIRST_TARGET, shortest)
-        transits = sorted(transit for _, transit in self._recent)
-        needed = transits[count - 1 - count // IGNORED_SHARE] - self.base
+        needed = self._ordered[count - 1 - count // IGNORED_SHARE] - self.base
         return min(max(needed, shortest), longest)
 
     @property
@@ -109,6 +113,7 @@ class Timing:
         """Forget the path, keep the jitter figure."""
         self._base.clear()
         self._recent.clear()
+        self._ordered.clear()
         self._last = None
 
 

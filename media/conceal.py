@@ -7,6 +7,7 @@ Comfort noise follows RFC 3389: white noise of a given level, coloured by an all
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -176,6 +177,14 @@ SHORTEST_CUT = 0.0025
 """Seconds; less is not worth a cut."""
 
 
+@lru_cache(maxsize=16)
+def _cuts(shortest: int, longest: int, step: int) -> tuple[npt.NDArray[np.int64], Signal]:
+    """Give the cuts to look at, and a row of ones for each, as long as it is."""
+    lags = np.arange(shortest, longest + 1, step)
+    inside = (np.arange(longest) < lags[:, None]).astype(np.float32)
+    return lags, inside
+
+
 def shorten(pcm: bytes, rate: int) -> bytes:
     """Leave out the stretch of up to half the piece that is missed least: a pitch period.
 
@@ -184,14 +193,18 @@ def shorten(pcm: bytes, rate: int) -> bytes:
     """
     signal = _signal(pcm)
     shortest, longest = round(SHORTEST_CUT * rate), len(signal) // 2
-    best, cut = -2.0, 0
-    for lag in range(shortest, longest + 1, max(1, rate // 8000)):
-        first, second = signal[:lag], signal[lag : 2 * lag]
-        energy = float(np.sqrt(np.dot(first, first) * np.dot(second, second)))
-        # Of equally good ones the longer: it brings the depth down sooner.
-        likeness = float(np.dot(first, second)) / max(energy, 1.0) + 0.05 * lag / longest
-        if likeness > best:
-            best, cut = likeness, lag
+    if longest < shortest:
+        return pcm
+    lags, inside = _cuts(shortest, longest, max(1, rate // 8000))
+    # For every cut, the stretch left out beside the one that follows it.
+    following = np.lib.stride_tricks.sliding_window_view(signal, longest)[lags]
+    likeness = np.einsum("ij,j,ij->i", following, signal[:longest], inside)
+    power = np.cumsum(signal * signal, dtype=np.float64)
+    first = power[lags - 1]
+    energy = np.sqrt(first * (power[2 * lags - 1] - first))
+    # Of equally good ones the longer: it brings the depth down sooner.
+    best = likeness / np.maximum(energy, 1.0) + 0.05 * lags / longest
+    cut = int(lags[int(best.argmax())])
     coming = _rising(cut)
     blended = signal[:cut] * (1 - coming) + signal[cut : 2 * cut] * coming
     return _pcm(np.concatenate((blended, signal[2 * cut :])))
