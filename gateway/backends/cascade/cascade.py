@@ -333,7 +333,7 @@ class Cascade:
             await job.confirmed.wait()
         spoken: list[str] = []
         samples = 0
-        sound = self._voice.speak(_drain(tokens), rate)
+        sound = self._voice.speak(_Drain(tokens), rate)
         try:
             while True:
                 chunk = await anext(sound, None)
@@ -363,9 +363,22 @@ def _first(failures: ExceptionGroup[PartFailed]) -> PartFailed:
     return _first(failure) if isinstance(failure, ExceptionGroup) else failure
 
 
-async def _drain(tokens: asyncio.Queue[str | None]) -> AsyncIterator[str]:
-    while (token := await tokens.get()) is not None:
-        yield token
+class _Drain:
+    """Reads the tokens; whoever is cancelled while reading can be followed by another reader."""
+
+    def __init__(self, tokens: asyncio.Queue[str | None]) -> None:
+        self._tokens = tokens
+        self._over = False
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        token = None if self._over else await self._tokens.get()
+        if token is None:
+            self._over = True
+            raise StopAsyncIteration
+        return token
 
 
 async def _close(stream: AsyncIterator[object]) -> None:
