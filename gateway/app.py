@@ -23,7 +23,9 @@ from gateway.crew import Crew
 from gateway.exchange import Exchange
 from gateway.lines.sip.line import SipLine
 from gateway.lines.twilio.line import TwilioLine
+from gateway.lines.webrtc.line import WebrtcLine
 from gateway.observe.journal import Journal
+from gateway.web.site import site
 from inference.runtime import Runtime
 from media.recording import Recorder
 from turn.semantic import TurnAssessor
@@ -56,9 +58,7 @@ def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
 
 async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = _stop_on_signals(loop)
     runtime = Runtime(settings.runtime)
     recorder = Recorder() if settings.recording.enabled else None
     journal = Journal(settings.log, secrets(settings).values(), clock=loop.time)
@@ -68,24 +68,28 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         crew = Crew(settings, runtime)
         await crew.prepare()
         assessor.warm()
-        for loaded in runtime.loaded:
-            log.info("model_loaded", model=loaded.model, on=loaded.got, seconds=loaded.seconds)
+        _say_loaded(runtime)
         exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
         pacer = Pacer()
         admission = AdmissionSettings(settings.limits.calls, drain_seconds=settings.server.drain)
         switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
         twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)
-        routes = [*twilio.routes(), *_own_routes(switchboard, pacer)]
-        server = _server(settings, routes, twilio)
+        webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default)
+        pages = site(settings, switchboard, crew.names)
+        own = [*pages.routes(), *_own_routes(switchboard, pacer)]
+        server = _server(settings, [*twilio.routes(), *webrtc.routes(), *own], twilio)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(voices.watch())
             serving = group.create_task(server.serve())
             sip = _sip(settings, switchboard)
             calling = None if sip is None else group.create_task(sip.run())
+            group.create_task(webrtc.run())
             pacer.start()
             group.create_task(_announce(server, ready, stop, serving))
             await switchboard.run(stop)
             server.should_exit = True
+            pages.stop()
+            webrtc.stop()
             pacer.stop()
             watching.cancel()
             if calling is not None:
@@ -94,6 +98,18 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         journal.close()
         if recorder is not None:
             recorder.close()
+
+
+def _stop_on_signals(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+def _say_loaded(runtime: Runtime) -> None:
+    for loaded in runtime.loaded:
+        log.info("model_loaded", model=loaded.model, on=loaded.got, seconds=loaded.seconds)
 
 
 class _Server(uvicorn.Server):

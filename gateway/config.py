@@ -16,7 +16,9 @@ from msgspec import Meta
 
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.twilio.settings import TwilioSettings
+from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.toml_file import EMPTY, decode, read
+from gateway.web.settings import WebSettings
 from inference.runtime import RuntimeSettings
 
 if TYPE_CHECKING:
@@ -110,6 +112,8 @@ class Settings:
     agents: AgentsSettings = field(default_factory=AgentsSettings)
     twilio: TwilioSettings = field(default_factory=TwilioSettings)
     sip: SipSettings = field(default_factory=SipSettings)
+    webrtc: WebrtcSettings = field(default_factory=WebrtcSettings)
+    web: WebSettings = field(default_factory=WebSettings)
     turn: DefaultTurnSettings = field(default_factory=DefaultTurnSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)

@@ -50,6 +50,10 @@ class Crew:
             for line in engaged.conversation.lines.all():
                 await self._lines.render(line, PHONE_RATE)
 
+    def names(self) -> tuple[str, ...]:
+        """List the agents there are."""
+        return self._library.names()
+
     def knows(self, agent: str) -> bool:
         """Say whether there is an agent of this name; empty is the default one."""
         return (agent or self._settings.agents.default) in self._library.names()

@@ -53,7 +53,9 @@ class WebrtcLine:
         self._loop = asyncio.get_running_loop()
 
     def routes(self) -> list[Route]:
-        """Give the routes of signalling."""
+        """Give the routes of signalling; none where the line is switched off."""
+        if not self.settings.enabled:
+            return []
         return Signalling(self).routes()
 
     async def run(self) -> None:

@@ -1,0 +1,160 @@
+"""The gateway's own page: the widget, the two lines to paste, its lines, and the latest calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from gateway.lines.webrtc.access import is_local
+from gateway.web.assets import FOLDER, read_asset, serve, widget_routes
+from gateway.web.feed import Feed
+from gateway.web.settings import WebSettings
+
+LOOK_SECONDS = 0.4
+"""How often a page that is looked at asks for what is new: soon for a person."""
+
+BEAT_SECONDS = 15.0
+"""A line that says nothing, so that proxies keep the connection and a closed page is noticed."""
+
+VIEWERS_MOST = 20
+
+REVALIDATED = "no-cache"
+"""The page itself is asked for anew each time; unchanged, the answer is a few bytes."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; media-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""The page shows what callers said: nothing of it may ever run."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineStatus:
+    """One way in, as the page shows it."""
+
+    name: str
+    state: Literal["ready", "note", "off"]
+    said: str
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All that the page shows besides calls."""
+
+    lines: tuple[LineStatus, ...]
+    agents: tuple[str, ...]
+    agent: str
+    "the default one"
+    calls: int
+    begun: int
+    refused: int
+
+
+class Pages:
+    """Serves the page and what it asks for."""
+
+    def __init__(
+        self,
+        settings: WebSettings,
+        feed: Feed,
+        status: Callable[[], Status],
+    ) -> None:
+        self._settings = settings
+        self._feed = feed
+        self._status = status
+        self._stopping = False
+        self._viewers = 0
+
+    def routes(self) -> list[BaseRoute]:
+        """Give the routes of the page and of the widget."""
+        own = (
+            [
+                Route("/", self._page("console.html"), methods=["GET", "HEAD"]),
+                Route("/console/console.js", self._page("console.js"), methods=["GET", "HEAD"]),
+                Route("/console/console.css", self._page("console.css"), methods=["GET", "HEAD"]),
+                Route("/console/icon.svg", self._page("icon.svg"), methods=["GET", "HEAD"]),
+                Route("/console/status", self.status),
+                Route("/console/calls", self.calls),
+                Route("/favicon.ico", _favicon),
+            ]
+            if self._settings.page
+            else []
+        )
+        return [*widget_routes(), *own]
+
+    def stop(self) -> None:
+        """Let no connection stay: the gateway goes down."""
+        self._stopping = True
+
+    def _page(self, name: str) -> Callable[[Request], Response]:
+        asset = read_asset(FOLDER / "console" / name)
+
+        def give(request: Request) -> Response:
+            response = serve(asset, request, REVALIDATED)
+            response.headers["Content-Security-Policy"] = POLICY
+            response.headers["Referrer-Policy"] = "no-referrer"
+            return response
+
+        return give
+
+    def status(self, request: Request) -> Response:
+        """Say how the lines are."""
+        document = asdict(self._status())
+        document["shown"] = self._may_see(request)
+        if not document["shown"]:
+            document |= {"lines": [], "calls": 0, "begun": 0, "refused": 0}
+        return JSONResponse(document, headers={"Cache-Control": "no-store"})
+
+    async def calls(self, request: Request) -> Response:
+        """Stream the latest calls, now and as they go on."""
+        if not self._may_see(request):
+            return JSONResponse({"title": "The calls are not shown here."}, 403)
+        if self._viewers >= VIEWERS_MOST:
+            return JSONResponse({"title": "Too many look already."}, 503, {"Retry-After": "30"})
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(self._stream(request), 200, headers, "text/event-stream")
+
+    async def _stream(self, request: Request) -> AsyncIterator[bytes]:
+        self._viewers += 1
+        version, silent, shown = 0, 0.0, b""
+        try:
+            while not self._stopping and not await request.is_disconnected():
+                news, calls = await asyncio.to_thread(self._feed.news, version)
+                status = msgspec.json.encode(self._status())
+                if status != shown:
+                    shown = status
+                    yield b"event: status\ndata: " + status + b"\n\n"
+                if news != version or not version:
+                    version, silent = news, 0.0
+                    yield b"event: calls\ndata: " + calls + b"\n\n"
+                    version = version or -1  # an empty log is told once
+                elif silent >= BEAT_SECONDS:
+                    silent = 0.0
+                    yield b": still here\n\n"
+                await asyncio.sleep(LOOK_SECONDS)
+                silent += LOOK_SECONDS
+        finally:
+            self._viewers -= 1
+
+    def _may_see(self, request: Request) -> bool:
+        match self._settings.calls:
+            case "open":
+                return True
+            case "off":
+                return False
+            case "local":
+                address = request.client.host if request.client else ""
+                return is_local(address, request.headers)
+
+
+def _favicon(_request: Request) -> Response:
+    return RedirectResponse("/console/icon.svg", 308)

@@ -1,0 +1,383 @@
+/** One call from this page to a Parley agent: microphone, signalling, WebRTC, data channel.
+ *
+ * Knows nothing of how it is shown. Everything that happens is given to `tell(type, detail)`:
+ * `phase`, `state`, `caption`, `tool`, `notice`, `sound` and, once, `over`.
+ */
+
+const REPORT_SPEAKING = 200; // ms between reports of what was played, while the agent speaks
+const REPORT_SILENT = 1000; // and otherwise: keeps the delay to this visitor's ear known
+const BREAK_PATIENCE = 1500; // ms: many broken connections mend themselves within a second
+const ANSWER_PATIENCE = 10000; // ms for one request to the gateway
+const CONNECT_PATIENCE = 15000; // ms from the answer to the first packet, as at the gateway
+
+/** Why a call could not be, or is over, in one word; `retryAfter` is seconds. */
+export class Failure extends Error {
+  constructor(kind, { retryAfter = 0, detail = "" } = {}) {
+    super(detail || kind);
+    this.name = "ParleyFailure";
+    this.kind = kind;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const MICROPHONE_FAILURES = {
+  NotAllowedError: "denied",
+  SecurityError: "denied",
+  NotFoundError: "no_microphone",
+  OverconstrainedError: "no_microphone",
+  NotReadableError: "microphone_busy",
+  AbortError: "microphone_busy",
+};
+
+async function openMicrophone() {
+  if (!window.isSecureContext || !navigator.mediaDevices) throw new Failure("insecure");
+  try {
+    return await navigator.mediaDevices.getUserMedia({
+      audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 },
+    });
+  } catch (error) {
+    throw new Failure(MICROPHONE_FAILURES[error.name] || "no_microphone", { detail: error.message });
+  }
+}
+
+/** Ask the gateway; a refusal becomes a Failure of the gateway's own kind. */
+async function ask(url, options = {}, patience = ANSWER_PATIENCE) {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), patience);
+  let response;
+  try {
+    response = await fetch(url, { ...options, signal: abort.signal, credentials: "omit" });
+  } catch (error) {
+    throw await unreachable(url, abort.signal.aborted);
+  } finally {
+    clearTimeout(timer);
+  }
+  if (response.ok) return response;
+  const problem = await response.json().catch(() => ({}));
+  throw new Failure(problem.kind || "refused", {
+    retryAfter: Number(response.headers.get("Retry-After")) || problem.retry_after || 0,
+    detail: problem.title,
+  });
+}
+
+/** Tell a gateway that is not there from one that does not talk to this page.
+ *
+ * A browser hides from a page why it may not read a response; whether there is somebody at all it
+ * does not hide.
+ */
+async function unreachable(url, timedOut) {
+  if (timedOut) return new Failure("unreachable");
+  if (new URL(url).origin === location.origin) return new Failure("unreachable");
+  try {
+    await fetch(url, { mode: "no-cors", credentials: "omit", cache: "no-store" });
+    return new Failure("origin_refused", { detail: location.origin });
+  } catch {
+    return new Failure("unreachable");
+  }
+}
+
+export class Call {
+  constructor({ server, agent, token = "", microphone = true, patience = 12 }, tell) {
+    this.url = new URL(`/webrtc/${encodeURIComponent(agent)}`, server).href;
+    this.token = token;
+    this.microphone = microphone;
+    this.patience = patience * 1000;
+    this.tell = tell;
+    this.muted = false;
+    this.session = "";
+    this.over = false;
+    this.answered = 0;
+    this._leave = () => this.hangUp("page left");
+    this._online = () => this._mend();
+  }
+
+  /** Place the call; resolves when it is connected, rejects with a Failure. */
+  async start() {
+    try {
+      await this._start();
+    } catch (error) {
+      const failure = error instanceof Failure ? error : new Failure("broken", { detail: String(error) });
+      this._end("failure", failure.kind);
+      throw failure;
+    }
+  }
+
+  async _start() {
+    this.tell("phase", "asking");
+    // Made in the visitor's gesture, or it may not sound.
+    this.audio = new (window.AudioContext || window.webkitAudioContext)();
+    const [stream, ice] = await Promise.all([
+      this.microphone ? openMicrophone() : this._silence(),
+      this._servers(),
+    ]);
+    this.stream = stream;
+    if (this.over) return this._release();
+    this.tell("phase", "connecting");
+    this._connection(ice);
+    await this.pc.setLocalDescription(await this.pc.createOffer());
+    // Without waiting for candidates: the gateway learns them from this browser's checks.
+    const response = await ask(this.url, {
+      method: "POST",
+      headers: { "Content-Type": "application/sdp", ...this._authorization() },
+      body: this.pc.localDescription.sdp,
+    });
+    this.session = new URL(response.headers.get("Location"), this.url).href;
+    if (this.over) return this._goodbye();
+    addEventListener("pagehide", this._leave);
+    addEventListener("online", this._online);
+    await this.pc.setRemoteDescription({ type: "answer", sdp: await response.text() });
+    await this._connected();
+    this.answered = performance.now();
+    this.tell("phase", "connected");
+    this._report();
+  }
+
+  async _servers() {
+    try {
+      const response = await ask(`${this.url}/ice`, { headers: this._authorization() });
+      return (await response.json()).iceServers;
+    } catch (failure) {
+      if (failure.kind === "unreachable") return []; // the offer will say so in a moment
+      throw failure;
+    }
+  }
+
+  _authorization() {
+    return this.token ? { Authorization: `Bearer ${this.token}` } : {};
+  }
+
+  /** A track that says nothing, for who only types. */
+  async _silence() {
+    return this.audio.createMediaStreamDestination().stream;
+  }
+
+  _connection(iceServers) {
+    const pc = (this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: "max-bundle" }));
+    const [track] = this.stream.getAudioTracks();
+    track.enabled = !this.muted;
+    track.addEventListener("ended", () => this._replaceMicrophone());
+    this.sender = pc.addTransceiver(track, { direction: "sendrecv", streams: [this.stream] }).sender;
+    pc.addEventListener("track", (event) => {
+      this.receiver = event.receiver;
+      this.remote = event.streams[0] || new MediaStream([event.track]);
+      this.tell("sound", this.remote);
+    });
+    this.channel = pc.createDataChannel("parley", { protocol: "parley.1" });
+    this.channel.addEventListener("message", (event) => this._message(event.data));
+    pc.addEventListener("connectionstatechange", () => this._changed());
+  }
+
+  _connected() {
+    return new Promise((resolve, reject) => {
+      const failed = () => reject(new Failure("no_way"));
+      const timer = setTimeout(failed, CONNECT_PATIENCE);
+      const look = () => {
+        const state = this.pc.connectionState;
+        if (state === "connected") resolve();
+        else if (state === "failed" || state === "closed") failed();
+        else return;
+        clearTimeout(timer);
+        this.pc.removeEventListener("connectionstatechange", look);
+      };
+      this.pc.addEventListener("connectionstatechange", look);
+      look();
+    });
+  }
+
+  // --- what the visitor does -----------------------------------------------------------------
+
+  mute(muted) {
+    this.muted = muted;
+    for (const track of this.stream?.getAudioTracks() || []) track.enabled = !muted;
+    this._say({ type: "mute", muted });
+  }
+
+  write(text) {
+    return this._say({ type: "text", text });
+  }
+
+  press(keys) {
+    return this._say({ type: "keys", keys });
+  }
+
+  hangUp(reason = "hung up") {
+    this._goodbye();
+    this._end("caller", reason);
+  }
+
+  _goodbye() {
+    // Goes out even while the page is being left.
+    if (this.session) fetch(this.session, { method: "DELETE", keepalive: true }).catch(() => {});
+    this.session = "";
+  }
+
+  _say(message) {
+    if (this.channel?.readyState !== "open") return false;
+    this.channel.send(JSON.stringify({ v: 1, ...message }));
+    return true;
+  }
+
+  // --- what the gateway tells ------------------------------------------------------------------
+
+  _message(data) {
+    let message;
+    try {
+      message = JSON.parse(data);
+    } catch {
+      return;
+    }
+    if (message.v !== 1) return;
+    const { type, v, ...detail } = message;
+    if (type === "hello") {
+      if (this.muted) this.mute(true);
+      this.tell("hello", detail);
+    } else if (type === "state") {
+      this.speaking = detail.state === "speaking";
+      this.tell("state", detail.state);
+    } else if (type === "end") {
+      this._end(detail.by, detail.reason);
+    } else if (type === "caption" || type === "tool") {
+      this.tell(type, detail);
+    }
+  }
+
+  // --- what was played -------------------------------------------------------------------------
+
+  /** Tell the gateway which sample is leaving the loudspeaker, and go on telling it. */
+  _report() {
+    if (this.over) return;
+    const source = this.receiver?.getSynchronizationSources?.()[0];
+    if (source?.rtpTimestamp !== undefined) {
+      const now = performance.timeOrigin + performance.now();
+      const latency = 1000 * (this.audio.outputLatency || this.audio.baseLatency || 0);
+      const age = now - source.timestamp - latency;
+      // A source that was not heard for a while says nothing of now.
+      if (age > -1000 && age < 500) this._say({ type: "played", rtp: source.rtpTimestamp, age_ms: age });
+    }
+    const pause = this.speaking ? REPORT_SPEAKING : REPORT_SILENT;
+    this._reporting = setTimeout(() => this._report(), pause);
+  }
+
+  // --- when the network breaks ------------------------------------------------------------------
+
+  _changed() {
+    if (!this.answered || this.over) return;
+    const state = this.pc.connectionState;
+    if (state === "connected") this._mended();
+    else if (state === "disconnected" && !this._broken) {
+      this._broken = setTimeout(() => this._mend(), BREAK_PATIENCE);
+      this.tell("phase", "reconnecting");
+    } else if (state === "failed") this._mend();
+  }
+
+  _mended() {
+    clearTimeout(this._broken);
+    this._broken = 0;
+    if (!this._since) return void this.tell("phase", "connected");
+    this._since = 0;
+    this.tell("phase", "connected");
+    this.tell("notice", "reconnected");
+  }
+
+  /** Begin ICE anew, again and again, until sound flows or patience is at its end. */
+  async _mend() {
+    if (!this.answered || this.over || this._mending) return;
+    this._mending = true;
+    this._since ||= performance.now();
+    this.tell("phase", "reconnecting");
+    try {
+      while (!this.over && this.pc.connectionState !== "connected") {
+        if (performance.now() - this._since > this.patience) throw new Failure("lost");
+        const begun = performance.now();
+        await this._restart().catch((failure) => {
+          if (failure.kind === "gone") throw failure;
+        });
+        await new Promise((resolve) => setTimeout(resolve, Math.max(0, 2000 - performance.now() + begun)));
+      }
+      if (!this.over) this._mended();
+    } catch (failure) {
+      this._end("failure", failure.kind);
+    } finally {
+      this._mending = false;
+    }
+  }
+
+  async _restart() {
+    const pc = this.pc;
+    if (pc.signalingState === "have-local-offer") await pc.setLocalDescription({ type: "rollback" });
+    await pc.setLocalDescription(await pc.createOffer({ iceRestart: true }));
+    const ours = pick(pc.localDescription.sdp, /^a=(ice-ufrag|ice-pwd|mid):.*$/gm);
+    const response = await ask(
+      this.session,
+      {
+        method: "PATCH",
+        headers: { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*" },
+        body: `${ours.join("\r\n")}\r\n`,
+      },
+      4000,
+    );
+    const theirs = pick(await response.text(), /^a=(ice-ufrag|ice-pwd|candidate|end-of-candidates).*$/gm);
+    await pc.setRemoteDescription({ type: "answer", sdp: renewed(pc.remoteDescription.sdp, theirs) });
+  }
+
+  async _replaceMicrophone() {
+    if (this.over) return;
+    try {
+      const stream = await openMicrophone();
+      if (this.over) return stream.getTracks().forEach((track) => track.stop());
+      const [track] = stream.getAudioTracks();
+      track.enabled = !this.muted;
+      track.addEventListener("ended", () => this._replaceMicrophone());
+      this.stream = stream;
+      await this.sender.replaceTrack(track);
+      this.tell("microphone", stream);
+    } catch {
+      this.tell("notice", "microphone_gone");
+    }
+  }
+
+  // --- the end -----------------------------------------------------------------------------------
+
+  _end(by, reason) {
+    if (this.over) return;
+    this.over = true;
+    const seconds = this.answered ? (performance.now() - this.answered) / 1000 : 0;
+    this._release();
+    this.tell("over", { by, reason, seconds, answered: this.answered > 0 });
+  }
+
+  _release() {
+    clearTimeout(this._reporting);
+    clearTimeout(this._broken);
+    removeEventListener("pagehide", this._leave);
+    removeEventListener("online", this._online);
+    if (this.session && !this.answered) this._goodbye();
+    this.pc?.close();
+    for (const track of this.stream?.getTracks() || []) track.stop();
+    if (this.audio && this.audio.state !== "closed") this.audio.close();
+  }
+}
+
+function pick(sdp, pattern) {
+  return sdp.replace(/\r/g, "").match(pattern) || [];
+}
+
+/** Put the gateway's new ICE lines in the place of its old ones, in every section. */
+function renewed(sdp, lines) {
+  const kept = sdp
+    .replace(/\r/g, "")
+    .split("\n")
+    .filter((line) => line && !/^a=(ice-ufrag|ice-pwd|candidate|end-of-candidates)/.test(line));
+  const credentials = lines.filter((line) => /^a=ice-/.test(line));
+  const candidates = lines.filter((line) => !/^a=ice-/.test(line));
+  const out = [];
+  let first = true;
+  for (const line of kept) {
+    out.push(line);
+    if (!line.startsWith("a=mid:")) continue;
+    out.push(...credentials);
+    if (first) out.push(...candidates);
+    first = false;
+  }
+  return `${out.join("\r\n")}\r\n`;
+}
