@@ -81,8 +81,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(voices.watch())
             serving = group.create_task(server.serve())
-            sip = _sip(settings, switchboard)
-            calling = None if sip is None else group.create_task(sip.run())
+            calling = group.create_task(_sip(settings, switchboard))
             group.create_task(webrtc.run())
             pacer.start()
             group.create_task(_announce(server, ready, stop, serving))
@@ -92,8 +91,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
             webrtc.stop()
             pacer.stop()
             watching.cancel()
-            if calling is not None:
-                calling.cancel()
+            calling.cancel()
     finally:
         journal.close()
         if recorder is not None:
@@ -125,10 +123,11 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-def _sip(settings: Settings, switchboard: Switchboard) -> SipLine | None:
-    if not settings.sip.enabled:
-        return None
-    return SipLine(settings.sip, switchboard, default_agent=settings.agents.default)
+async def _sip(settings: Settings, switchboard: Switchboard) -> None:
+    """Serve the SIP line, where it is switched on."""
+    if settings.sip.enabled:
+        line = SipLine(settings.sip, switchboard, default_agent=settings.agents.default)
+        await line.run()
 
 
 def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:
