@@ -31,6 +31,8 @@ PARTS = (
 """Parts of a day in minutes after midnight."""
 
 EARLY = ("earlier", "earliest", "early", "soonest", "sooner", "as soon as", "first thing", "first")
+THE_EARLIER = ("earlier the", "the earlier", "as early as")
+"""`Earlier the better`: nothing else is meant by it, whether or not a time was asked for."""
 LATE = ("later", "latest", "as late as", "late")
 ANY = (
     "any time",
@@ -125,7 +127,7 @@ def time_of_day(heard: Sequence[str], *, asked: bool) -> Mapping[str, str]:
         first, last = window
         found["earliest"] = clock(first)
         found["latest"] = clock(min(last, 24 * 60 - 1))
-    if (asked or window) and find_any(heard, EARLY):
+    if find_any(heard, THE_EARLIER) or ((asked or window) and find_any(heard, EARLY)):
         found["prefer"] = "early"
     elif (asked or window) and find_any(heard, LATE):
         found["prefer"] = "late"
@@ -141,6 +143,8 @@ _TO = ("to", "till", "until", "and", "through", "two", "too", "2", "of", "or", "
 def _between(heard: Sequence[str], asked: bool) -> tuple[int, int] | None:
     for at in range(len(heard)):
         first = _hour(heard, at)
+        if first is None and heard[at] in ("a", "ate") and heard[at + 1 : at + 2] == ("to",):
+            first = (8 * 60, at + 1, "")  # what an `eight` is heard as before `to ten`
         if first is None:
             continue
         after = first[1]

@@ -184,7 +184,7 @@ def test_days(text: str, asked: str, unasked: str) -> None:
         ("late afternoon", "15:00-23:59 late", "15:00-23:59 late"),
         ("noon", "12:00-12:00", "12:00-12:00"),
         ("any time", "any", ""),
-        ("the earlier the better", "early", ""),
+        ("the earlier the better", "early", "early"),
         ("good morning, my car", "", ""),
         ("I have had it two years", "", ""),
         ("25 o'clock", "", ""),
