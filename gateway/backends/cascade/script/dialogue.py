@@ -182,12 +182,13 @@ class Dialogue:
             return self._repeat(state)
         if not state.heard.pending:
             return self._progress.advance(state, [], frozenset())
-        small = not found.words.content or found.words.unfinished
+        few = len(found.words.content) < 8
+        small = not found.words.content or (few and found.words.unfinished)
         if small and state.nudges < 2:
             line = lines.go_on[state.nudges % len(lines.go_on)]
             plan = replace(state.heard, text=line, question="", calls=())
             return replace(state, plan=plan, nudges=state.nudges + 1)
-        if state.misses == 0:
+        if state.misses == 0 and not self._done_asking(state):
             state = replace(state, misses=1)
             return self._progress.advance(state, [lines.again], frozenset())
         state = replace(state, misses=0, nudges=0)
@@ -200,15 +201,22 @@ class Dialogue:
             return self._progress.advance(state, [], frozenset())
         return self._progress.give_up(state, [lines.lost])
 
+    def _done_asking(self, state: State) -> bool:
+        """Say whether what was asked for can be done without and was asked for often enough."""
+        if not state.heard.pending:
+            return False
+        name = state.heard.pending[0]
+        slot = self.script.slots[name]
+        return slot.optional and state.asked.get(name, 0) >= slot.tries
+
     def _skip_optional(self, state: State, found: Found) -> State:
         """Do not ask again for what the caller passed over while telling something else."""
-        slots = self.script.slots
-        passed = {
-            name
-            for name in state.heard.pending
-            if slots[name].kind == "text" and slots[name].optional and name not in state.slots
-        }
-        return replace(state, skipped=state.skipped | passed) if found.slots else state
+        pending = state.heard.pending
+        left = {name for name in pending if name not in state.slots}
+        optional = all(self.script.slots[name].optional for name in left)
+        text = any(self.script.slots[name].kind == "text" for name in left)
+        over = left == set(pending) and optional and (text or self._done_asking(state))
+        return replace(state, skipped=state.skipped | left) if found.slots and over else state
 
     def _reopened(self, state: State, changed: frozenset[str]) -> State:
         """Take a finished task up again when the caller corrects something of it."""

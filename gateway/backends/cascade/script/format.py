@@ -44,6 +44,8 @@ class Slot:
     "a choice that takes other words too, when asked a second time"
     optional: bool = False
     "go on without it when it was asked for and not understood"
+    tries: int = 2
+    "how often an optional one is asked for by itself"
     variable: str = ""
     "the variable of the call that may hold it already"
     expects: str = ""
