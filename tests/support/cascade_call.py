@@ -1,0 +1,438 @@
+"""A whole call in virtual time: a caller with a clock, the real conversation, a cascade of parts.
+
+The caller's speech is a square wave whose level says which sentence it is, so that a fake
+recogniser knows the words from the sound alone, however often and in whatever pieces it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gateway.backends.cascade.cascade import Cascade, CascadeSettings
+from gateway.call.call import Call
+from gateway.call.conversation import Conversation
+from gateway.call.ear import ContinuousStream
+from gateway.call.pacer import Pacer
+from gateway.call.settings import ConversationSettings
+from gateway.call.state import Event
+from gateway.events import (
+    CallerClaimed,
+    CallerGone,
+    CallerTurnEnded,
+    CallInfo,
+    Entry,
+    RunTool,
+    ToolAnswered,
+    Word,
+)
+from gateway.ports import (
+    Backend,
+    BackendStart,
+    BackendTraits,
+    Ear,
+    LanguageModel,
+    Recogniser,
+    RecogniserStream,
+    SpeechChunk,
+    Transcript,
+    Voice,
+)
+from media.codec import WireForm
+from media.frame import AudioFrame
+from media.playout import Chunk, Playout
+from tts.clauses import ClauseCutter
+from turn.events import (
+    FloorClaimed,
+    SpeechStarted,
+    SpeechStopped,
+    TurnDrafted,
+    TurnEnded,
+    TurnResumed,
+)
+
+RATE = 8000
+FRAME = RATE // 50
+LOWEST, STEP = 2000, 200
+SECONDS_A_WORD = 0.25
+
+Kind = TypeVar("Kind")
+
+
+def speech(sentence: int, samples: int) -> bytes:
+    """Make the sound of the caller's sentence of that number."""
+    wave = np.full(samples, LOWEST + STEP * sentence, np.int16)
+    wave[::2] *= -1
+    return wave.tobytes()
+
+
+def sentence_of(pcm: bytes) -> int | None:
+    """Give the number of the sentence that is spoken in some sound; None: none is."""
+    samples = np.abs(np.frombuffer(pcm, np.int16).astype(np.int32))
+    loud = samples[samples > LOWEST // 2]
+    if len(loud) * 2 < len(samples) or not len(loud):
+        return None
+    return round((float(np.median(loud)) - LOWEST) / STEP)
+
+
+class Sentences:
+    """What callers say, by number; shared by the callers and the fake recognisers."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> int:
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text)
+
+
+@dataclass
+class LevelRecogniser:
+    """Knows the words by the level of the sound; answers after `seconds`."""
+
+    sentences: Sentences
+    seconds: float = 0.05
+
+    def open(
+        self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
+    ) -> RecogniserStream:
+        return _LevelStream(self)
+
+
+class _LevelStream:
+    def __init__(self, recogniser: LevelRecogniser) -> None:
+        self.recogniser = recogniser
+        self.frames: list[AudioFrame] = []
+
+    def feed(self, frame: AudioFrame) -> None:
+        self.frames.append(frame)
+
+    async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
+        await asyncio.sleep(self.recogniser.seconds)
+        heard: list[int] = []
+        for frame in self.frames:
+            if frame.start < end and frame.end > start:
+                found = sentence_of(frame.pcm)
+                if found is not None and found not in heard:
+                    heard.append(found)
+        return Transcript(" ".join(self.recogniser.sentences.texts[n] for n in heard), final=final)
+
+    async def close(self) -> None:
+        self.frames.clear()
+
+
+class ClauseTones:
+    """A voice that gives each clause a tone at once, with word times."""
+
+    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+        cutter = ClauseCutter()
+        async for token in texts:
+            for clause in cutter.push(token):
+                yield self._say(clause, rate)
+        rest = "".join(cutter.flush())
+        if rest.strip():
+            yield self._say(rest, rate)
+
+    def _say(self, clause: str, rate: int) -> SpeechChunk:
+        words = clause.split()
+        times = tuple(
+            Word(word, n * SECONDS_A_WORD, (n + 1) * SECONDS_A_WORD) for n, word in enumerate(words)
+        )
+        samples = int(len(words) * SECONDS_A_WORD * rate)
+        return SpeechChunk(np.full(samples, 900, np.int16).tobytes(), clause, times)
+
+
+@dataclass(frozen=True)
+class RenderedLine:
+    pcm: bytes
+    words: tuple[Word, ...] = ()
+
+
+class LineBook:
+    """Fixed lines, always rendered already."""
+
+    def ready(self, text: str, rate: int) -> RenderedLine:
+        samples = int(len(text.split()) * SECONDS_A_WORD * rate)
+        return RenderedLine(np.full(samples, 700, np.int16).tobytes())
+
+    async def render(self, text: str, rate: int) -> RenderedLine:
+        return self.ready(text, rate)
+
+
+@dataclass
+class Tools:
+    """Answers every tool after a time."""
+
+    seconds: float = 0.3
+    ran: list[RunTool] = field(default_factory=list)
+
+    async def run(self, effect: RunTool) -> ToolAnswered:
+        self.ran.append(effect)
+        await asyncio.sleep(self.seconds)
+        return ToolAnswered(effect.ask, {"found": effect.name}, "done", self.seconds)
+
+
+class Log:
+    """Keeps the call log, with the moment of each line."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[float, str, dict[str, Any]]] = []
+
+    def write(self, event: str, fields: Mapping[str, Any]) -> None:
+        now = asyncio.get_running_loop().time()
+        self.lines.append((now, event, dict(fields)))
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        return [fields for _, name, fields in self.lines if name == event]
+
+
+class FakeLeg:
+    """A telephone that plays what it is sent, at once."""
+
+    def __init__(self, info: CallInfo) -> None:
+        self.info = info
+        self.playout = Playout(WireForm("pcmu", RATE, 1), lead=0, basis="sent")
+        self.ear: Ear | None = None
+        self.sounding_until = 0.0
+
+    def attach(self, ear: Ear) -> None:
+        self.ear = ear
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        if chunks:
+            self.sounding_until = asyncio.get_running_loop().time() + 0.02
+
+    def clear(self) -> None:
+        pass
+
+    def send_keys(self, keys: str) -> None:
+        pass
+
+    def transfer(self, target: str, summary: str) -> None:
+        pass
+
+    def hang_up(self, reason: str) -> None:
+        if self.ear is not None:
+            self.ear.notice(CallerGone(reason))
+
+
+class ToldHearing:
+    """In place of voice activity and detector: the test says what the caller does."""
+
+    def begin(self, group: Any, post: Any, words: Callable[[int, int], Awaitable[str]]) -> None:
+        self.group = group
+        self.words = words
+
+    def close(self) -> None: ...
+    def feed(self, frame: AudioFrame) -> None: ...
+    def key(self, key: str) -> None: ...
+    def choose(self, profile: str, expects: str) -> None: ...
+    def agent_sent(self, position: int, chunks: Sequence[Chunk]) -> None: ...
+    def agent_began(self, interruptible: bool, asks: bool) -> None: ...
+    def agent_fell(self) -> None: ...
+    def cleared(self, position: int) -> None: ...
+
+    def ask_words(self, start: int, end: int) -> None:
+        """Ask for the words at a pause, as turn-taking does."""
+
+        async def asked() -> None:
+            try:
+                await self.words(start, end)
+            except OSError:
+                pass
+
+        self.group.create_task(asked())
+
+
+class WatchedCall(Call):
+    """A call that remembers what happened in it, and when."""
+
+    def watch(self) -> list[tuple[float, Event]]:
+        self.seen: list[tuple[float, Event]] = []
+        return self.seen
+
+    def post(self, event: Event) -> None:
+        self.seen.append((self._now(), event))
+        super().post(event)
+
+
+@dataclass
+class Parts:
+    """What a call is made of."""
+
+    recogniser: Recogniser
+    model: LanguageModel
+    voice: Voice
+    cascade: CascadeSettings = field(default_factory=CascadeSettings)
+
+
+class Caller:
+    """One call, and the person who makes it."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        sentences: Sentences,
+        settings: ConversationSettings | None = None,
+        call_id: str = "c1",
+        note: str = "",
+        hints: tuple[str, ...] = (),
+        backends: Callable[[str], Backend] | None = None,
+    ) -> None:
+        self.sentences = sentences
+        self.settings = settings or ConversationSettings()
+        self.log = Log()
+        self.tools = Tools()
+        self.hearing = ToldHearing()
+        info = CallInfo(call_id, "twilio", "test", rate=RATE)
+        self.leg = FakeLeg(info)
+        known = (Entry("note", note),) if note else ()
+        conversation = Conversation(self.settings, BackendTraits(), known, call_id)
+
+        def make(name: str) -> Backend:
+            return Cascade(parts.recogniser, parts.model, parts.voice, parts.cascade)
+
+        def start(of: Conversation) -> BackendStart:
+            return BackendStart(
+                info,
+                self.settings.instructions,
+                self.settings.tools,
+                of.state.history.entries(),
+                hints,
+                of.state.speech.new_id,
+                of.state.history.entries,
+            )
+
+        self.call = WatchedCall(
+            self.leg,
+            conversation,
+            self.hearing,  # type: ignore[arg-type]
+            ContinuousStream(RATE),
+            backends or make,
+            start,
+            LineBook(),
+            self.tools,
+            self.log,
+        )
+        self.seen = self.call.watch()
+        self._sentence: int | None = None
+        self._position = 0
+
+    async def run(self, story: Callable[[Caller], Awaitable[None]]) -> None:
+        """Hold the call: the story is what the caller does; then they hang up."""
+        pacer = Pacer()
+        pacer.add(self.call)
+        pacer.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                living = group.create_task(self.call.run())
+                mouth = group.create_task(self._mouth())
+                told = group.create_task(story(self))
+                await asyncio.wait({living, told}, return_when=asyncio.FIRST_COMPLETED)
+                told.cancel()
+                if not living.done():
+                    self.call.notice(CallerGone("done"))
+                    await living
+                mouth.cancel()
+        finally:
+            pacer.stop()
+
+    async def _mouth(self) -> None:
+        loop = asyncio.get_running_loop()
+        begun, number = loop.time(), 0
+        while True:
+            number += 1
+            await asyncio.sleep(max(0.0, begun + number * 0.02 - loop.time()))
+            sentence = self._sentence
+            pcm = bytes(2 * FRAME) if sentence is None else speech(sentence, FRAME)
+            self.call.hear(AudioFrame(pcm, RATE, self._position))
+            self._position += FRAME
+
+    @property
+    def at(self) -> int:
+        """The position that the caller's sound has reached in the call."""
+        return self.call._stream.end
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def says(
+        self,
+        text: str,
+        seconds: float = 1.0,
+        *,
+        draft: float | None = 0.2,
+        ends: float = 0.5,
+        claims: bool = False,
+    ) -> None:
+        """Speak; a draft begins `draft` seconds after the last word, the turn ends after `ends`."""
+        start = self.at
+        self._sentence = self.sentences.add(text)
+        if claims:
+            await asyncio.sleep(0.3)
+            self.call.post(CallerClaimed(FloorClaimed(self.at, start, "length"), self.now() - 0.3))
+            await asyncio.sleep(max(0.0, seconds - 0.3))
+        else:
+            self.call.post(SpeechStarted(self.at, start))
+            await asyncio.sleep(seconds)
+        await self.falls_silent(start, draft=draft, ends=ends)
+
+    async def falls_silent(
+        self, start: int, *, draft: float | None = 0.2, ends: float = 0.5
+    ) -> None:
+        """End the turn that began at `start`."""
+        self._sentence = None
+        end, stopped = self.at, self.now()
+        self.call.post(SpeechStopped(self.at, end))
+        if draft is not None:
+            await asyncio.sleep(draft)
+            self.hearing.ask_words(start, end)
+            self.call.post(TurnDrafted(self.at, start, end, 0.7))
+            await asyncio.sleep(max(0.0, ends - draft))
+        else:
+            await asyncio.sleep(ends)
+        self.call.post(CallerTurnEnded(TurnEnded(self.at, start, end, "semantic", 0.9), stopped))
+
+    async def hesitates(self, text: str, seconds: float = 1.0, pause: float = 0.4) -> None:
+        """Pause long enough for a draft, then go on in the same turn."""
+        start = self.at
+        self._sentence = self.sentences.add(text)
+        self.call.post(SpeechStarted(self.at, start))
+        await asyncio.sleep(seconds)
+        self._sentence = None
+        end = self.at
+        self.call.post(SpeechStopped(self.at, end))
+        await asyncio.sleep(0.2)
+        self.hearing.ask_words(start, end)
+        self.call.post(TurnDrafted(self.at, start, end, 0.6))
+        await asyncio.sleep(pause - 0.2)
+        self.call.post(TurnResumed(self.at))
+        self.call.post(SpeechStarted(self.at, self.at))
+        self._sentence = self.sentences.add(text)
+        await asyncio.sleep(seconds)
+        await self.falls_silent(start)
+
+    async def hears(self, longest: float = 60.0) -> None:
+        """Listen until the agent has begun to sound and has fallen silent."""
+        async with asyncio.timeout(longest):
+            await self.sound()
+            await self.silence()
+
+    async def silence(self, least: float = 0.1) -> None:
+        """Wait until nothing has sounded for a moment."""
+        while self.now() < self.leg.sounding_until + least:  # noqa: ASYNC110 - as an ear does
+            await asyncio.sleep(0.02)
+
+    async def sound(self) -> None:
+        """Wait until the agent begins to sound."""
+        while self.now() > self.leg.sounding_until:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+    def happened(self, kind: type[Kind]) -> list[tuple[float, Kind]]:
+        """Pick the events of one kind, each with its moment."""
+        return [(when, event) for when, event in self.seen if isinstance(event, kind)]
