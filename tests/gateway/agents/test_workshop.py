@@ -120,3 +120,21 @@ def test_what_is_expected_is_told_with_each_question(call: TextCall) -> None:
         call.says(text)
         expected.append(call.expects)
     assert expected == ["name", "spelling", "open", "open", "yes_no", "open", "yes_no", "yes_no"]
+
+
+def heard_otherwise() -> list[tuple[int, str]]:
+    """List what recognisers made of each turn, with the place of the turn in the call."""
+    text = (DIALOGUES / "heard.txt").read_text("utf-8")
+    turns = text.split("\n## ")[1:]
+    return [(at, line) for at, turn in enumerate(turns) for line in turn.splitlines()[1:] if line]
+
+
+@pytest.mark.parametrize(("at", "text"), heard_otherwise())
+def test_the_recorded_call_gets_there_however_a_turn_is_heard(
+    call: TextCall, at: int, text: str
+) -> None:
+    for said in (*WRITTEN[:at], text, *WRITTEN[at + 1 :]):
+        call.says(said)
+    assert call.ended
+    (booking,) = booked(call)
+    assert booking.startswith("2025-12-04 08:00 Jack ")
