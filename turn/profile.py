@@ -34,8 +34,8 @@ class Profile:
     "silence that ends a turn about which the evidence is even, or of which nothing is known"
     patience: float = 2.40
     "silence that ends a turn which sounds unfinished"
-    draft: float = 0.60
-    "belief at which work that can be thrown away may start"
+    draft: float = 0.40
+    "belief at which work that can be thrown away may start: about every second one is used"
     end: float = 0.85
     "belief at which the turn ends after `shortest`"
     unfinished: float = 0.03
@@ -92,7 +92,7 @@ PROFILES = {
             longest=1.0,
             patience=1.6,
             most=2.4,
-            draft=0.45,
+            draft=0.35,
             end=0.70,
         ),
         DEFAULT,
@@ -104,7 +104,7 @@ PROFILES = {
             longest=2.0,
             patience=3.0,
             most=5.0,
-            draft=0.75,
+            draft=0.50,
             end=0.92,
         ),
         # Numbers, spelling and addresses come in groups; read off a letter, the pauses between
@@ -116,7 +116,7 @@ PROFILES = {
             longest=2.0,
             patience=3.0,
             most=5.0,
-            draft=0.90,
+            draft=0.80,
             end=0.95,
         ),
     )

@@ -114,3 +114,22 @@ def test_a_word_said_loudly_after_a_silence_opens_it_at_a_lower_score():
     faint = Gate(RATE)
     quiet = [VoiceScored(w.start, w.end, w.probability, -45.0) for w in word]
     assert not [edge for window in (*silence, *quiet) for edge in faint.feed(window)]
+
+
+def test_the_faint_end_of_our_echo_is_not_the_caller() -> None:
+    echo = windows((0.5, False), (0.64, True), echo=0.9)
+    # The model stays open for three windows over what is too faint to be explained.
+    end = [
+        replace(each, probability=0.9, level=-58.0)
+        for each in windows((0.096, True), start=echo[-1].end)
+    ]
+    after = windows((0.5, False), start=end[-1].end)
+    assert run([*echo, *end, *after])[1] == []
+
+
+def test_a_caller_as_loud_as_our_echo_is_heard_at_once_after_it() -> None:
+    echo = windows((0.5, False), (0.64, True), echo=0.9)
+    caller = windows((0.32, True), start=echo[-1].end)
+    (started,) = run([*echo, *caller])[1]
+    assert isinstance(started, SpeechStarted)
+    assert started.start == caller[0].start
