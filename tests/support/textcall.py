@@ -24,7 +24,7 @@ from gateway.call.tools import (
     ToolDesk,
 )
 from gateway.events import CallInfo, CancelTool, Entry, Json, RunTool, ToolAnswered, ToolAsked
-from gateway.ports import Expectation, ModelRequest, TextDelta, ToolDelta
+from gateway.ports import Expectation, ModelRequest, TextDelta, ToolDelta, ToolSpec
 from gateway.tools.store import Store
 from gateway.tools.toolbox import Toolbox
 
@@ -175,7 +175,7 @@ class TextCall:
         self.used.append(Used(effect.name, effect.arguments, answered.outcome, answered.result))
         return answered
 
-    def _spec(self, name: str):  # type: ignore[no-untyped-def]
+    def _spec(self, name: str) -> ToolSpec | None:
         return next((spec for spec in self.agent.specs if spec.name == name), None)
 
     def _cut(self, words: int) -> None:
