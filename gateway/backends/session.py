@@ -60,8 +60,8 @@ class ModelSession(Protocol):
     def opening(self) -> list[str]:
         """Give what is sent as soon as the socket is up."""
 
-    def hear(self, frame: AudioFrame) -> str | None:
-        """Take the caller's sound; give the message that carries it, if it is to be heard."""
+    def hear(self, frame: AudioFrame) -> Output | None:
+        """Take the caller's sound; give what follows, if anything does."""
 
     def perform(self, command: BackendCommand) -> Output:
         """Take a command of the call."""
@@ -125,9 +125,9 @@ class SessionBackend:
             if len(self._early) < EARLY:
                 self._early.append(frame)
             return
-        message = self._session.hear(frame)
-        if message is not None:
-            self._socket.send(message)
+        output = self._session.hear(frame)
+        if output is not None:
+            self._put(output, self._socket)
 
     def perform(self, command: BackendCommand) -> None:
         """Pass a command on."""
@@ -141,6 +141,7 @@ class SessionBackend:
     async def _connect(self, start: BackendStart) -> None:
         """Open a session and, once it is configured, put it in the place of the present one."""
         reach = self._reach
+        self._renew.clear()  # what the new session says of itself may come before it is ready
         session = self._make(start)
         ready = asyncio.Event()
         socket = ModelSocket(
@@ -158,7 +159,6 @@ class SessionBackend:
         if not session.ready:
             raise OSError(socket.reason)
         old, self._socket, self._session = self._socket, socket, session
-        self._renew.clear()
         if old is not None:
             old.close()
             log.info("session_renewed", backend=reach.name, call_id=start.info.call_id)

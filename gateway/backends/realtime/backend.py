@@ -28,7 +28,7 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
 def _session(start: BackendStart, settings: RealtimeSettings) -> Session:
     rate = start.info.rate
     to_model, to_line = Resampler(rate, MODEL_RATE), Resampler(MODEL_RATE, rate)
-    return Session(start, settings, to_model.feed, to_line.feed)
+    return Session(start, settings, to_model, to_line)
 
 
 def _reach(settings: RealtimeSettings) -> Reach:

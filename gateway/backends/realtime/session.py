@@ -8,7 +8,6 @@ conversation is alive at a time, so a new one waits for the end of the one being
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -43,6 +42,7 @@ from gateway.events import (
 )
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
+from media.resample import Resampler
 
 PREFIX_SECONDS = 0.3
 """Sound sent from before the first voiced sample: soft onsets lie there (the API's own turn
@@ -83,8 +83,8 @@ class Session:
         self,
         start: BackendStart,
         settings: RealtimeSettings,
-        to_model: Callable[[bytes], bytes],
-        to_line: Callable[[bytes], bytes],
+        to_model: Resampler,
+        to_line: Resampler,
     ) -> None:
         """`to_model` and `to_line` convert PCM between the line's rate and the model's."""
         self._start = start
@@ -115,10 +115,10 @@ class Session:
 
     # --- sound ---------------------------------------------------------------------------------
 
-    def hear(self, frame: AudioFrame) -> str | None:
-        """Take the caller's sound; give the message that carries it, if it is to be heard."""
+    def hear(self, frame: AudioFrame) -> Output | None:
+        """Take the caller's sound; it is sent on while somebody is probably speaking."""
         if self._listening and self._ready:
-            return self._append(frame)
+            return Output([self._append(frame)])
         self._kept.append(frame)
         oldest = frame.end - int(KEPT_SECONDS * frame.rate)
         while self._kept and self._kept[0].end < oldest and not self._listening:
@@ -133,7 +133,7 @@ class Session:
         if self._passes:  # silence that stands for what never came
             quiet = b"\xff" if self._passes == "pcmu" else b"\xd5"
             return wire.append_audio(quiet * (len(frame.pcm) // 2))
-        return wire.append_audio(self._to_model(frame.pcm))
+        return wire.append_audio(self._to_model.feed(frame.pcm))
 
     def _send_kept(self, output: Output, start: int | None) -> None:
         for frame in self._kept:
@@ -195,6 +195,9 @@ class Session:
                 self._listen(output, command.start)
             self._listening = False
             self._commits.append(command.turn)
+            if not self._passes:
+                # A resampler keeps the last tenth of a second for what follows; nothing does.
+                output.send.append(wire.append_audio(self._to_model.flush()))
             output.send.append(wire.write("input_audio_buffer.commit"))
         self._want(output, _Response(command.reply, command.utterance))
 
@@ -369,6 +372,10 @@ class Session:
         said = self._utterances.get(number) if number is not None else None
         if number is None or said is None:
             return  # of an item that was truncated, or that is not ours
+        if isinstance(event, wire.AudioDone) and not self._passes:
+            rest = self._to_line.flush()
+            said.samples += len(rest) // 2
+            output.emit.append(AgentAudio(said.reply, number, rest))
         if isinstance(event, wire.TranscriptDelta):
             said.text += event.delta
             output.emit.append(ReplyText(said.reply, number, event.delta))
@@ -393,7 +400,7 @@ class Session:
             said.samples += len(sound)
             output.emit.append(AgentAudio(said.reply, number, b"", payload=sound))
             return
-        pcm = self._to_line(sound)
+        pcm = self._to_line.feed(sound)
         said.samples += len(pcm) // 2
         output.emit.append(AgentAudio(said.reply, number, pcm))
 
