@@ -18,6 +18,7 @@ from gateway.caller.plan import CallPlan
 from gateway.caller.report import CallReport
 from gateway.caller.sip import SipCaller
 from gateway.caller.twilio import TwilioCaller
+from gateway.caller.webrtc import WebrtcCaller
 
 Watch = Callable[[str, CallerEvent], None]
 """Told of each event as it happens, with the call's id."""
@@ -34,7 +35,8 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Read `twilio:ws://host:port/twilio/stream` or `sip:user@host:port;transport=tcp`.
+    """Read `twilio:ws://host:port/twilio/stream`, `sip:user@host:port;transport=tcp`, or
+    `webrtc:http://host:port/webrtc/AGENT`.
 
     Raises ValueError saying what is allowed.
     """
@@ -42,8 +44,10 @@ def parse_target(text: str) -> Target:
     if line in ("sip", "sips"):
         SipCaller(text)
         return Target("sip", text)
+    if line == "webrtc":
+        return Target(line, address, WebrtcCaller(address).rate)
     if line != "twilio":
-        allowed = "twilio:ws://... and sip:user@host"
+        allowed = "twilio:ws://..., sip:user@host and webrtc:http://..."
         raise ValueError(f"{text!r} names no line that can be called; allowed: {allowed}")
     parts = urlsplit(address)
     if parts.scheme not in ("ws", "wss") or not parts.hostname:
@@ -95,6 +99,8 @@ def _line(target: Target, options: CallOptions) -> CallerLine:
         case "sip":
             headers = {f"X-{name}": value for name, value in options.parameters.items()}
             return SipCaller(target.address, headers=headers)
+        case "webrtc":
+            return WebrtcCaller(target.address, token=options.token)
         case _:
             raise ValueError(f"no line named {target.line!r} can be called")
 

@@ -23,7 +23,9 @@ HELP = "be the caller: place calls, play recordings, measure what is heard"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument(
-        "target", help="twilio:ws://HOST:PORT/twilio/stream or sip:USER@HOST:PORT;transport=tcp"
+        "target",
+        help="twilio:ws://HOST:PORT/twilio/stream, sip:USER@HOST:PORT;transport=tcp "
+        "or webrtc:http://HOST:PORT/webrtc/AGENT",
     )
     said = parser.add_argument_group("what the caller does, in this order")
     said.add_argument(
