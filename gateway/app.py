@@ -79,19 +79,21 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         own = [*pages.routes(), *_own_routes(switchboard, pacer)]
         server = _server(settings, [*twilio.routes(), *webrtc.routes(), *own], twilio)
         async with asyncio.TaskGroup() as group:
-            watching = group.create_task(voices.watch())
+            keeping = [group.create_task(voices.watch())]
+            completed = asyncio.Event()
+            keeping.append(group.create_task(crew.run(completed)))
+            await completed.wait()
             serving = group.create_task(server.serve())
-            calling = group.create_task(_sip(settings, switchboard))
+            keeping.append(group.create_task(_sip(settings, switchboard)))
             group.create_task(webrtc.run())
-            pacer.start()
             group.create_task(_announce(server, ready, stop, serving))
+            pacer.start()
             await switchboard.run(stop)
             server.should_exit = True
-            pages.stop()
-            webrtc.stop()
-            pacer.stop()
-            watching.cancel()
-            calling.cancel()
+            for part in (pages, webrtc, pacer):
+                part.stop()
+            for task in keeping:
+                task.cancel()
     finally:
         journal.close()
         if recorder is not None:

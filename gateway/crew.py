@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from gateway.agents.format import BackendChoice
-from gateway.agents.library import AgentLibrary
+from gateway.agents.library import AgentLibrary, shipped
 from gateway.agents.loading import Agent, ScriptedSettings
+from gateway.agents.places import AgentError
+from gateway.agents.servers import ToolServers
 from gateway.backends.bridge.backend import BridgeBackend, BridgeSettings
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.backends.cascade.moonshine import Moonshine
@@ -27,6 +32,8 @@ from inference.runtime import Runtime
 from turn.profile import Profile, profile
 from turn.taking import TurnSettings
 
+log = structlog.get_logger("crew")
+
 PHONE_RATE = 8000
 """Rate at which fixed lines are rendered before the first call: most callers come by telephone."""
 
@@ -36,11 +43,14 @@ class Crew:
 
     def __init__(self, settings: Settings, runtime: Runtime) -> None:
         self._settings = settings
-        self._library = AgentLibrary(settings.agents.folder)
+        self._library = AgentLibrary(settings.agents.folder, shipped(), report=_say_broken)
+        self._servers = ToolServers()
+        self._group: asyncio.TaskGroup | None = None
         self._moonshine = Moonshine(runtime)
         self._voice = LocalVoice(runtime)
         self._lines = LocalLines(self._voice)
         self._ready: dict[str, tuple[Agent, Engagement]] = {}
+        self._boxes: list[Toolbox] = []
 
     async def prepare(self) -> None:
         """Load the models and render every agent's fixed lines, so that no caller waits for it."""
@@ -49,6 +59,22 @@ class Crew:
             engaged = self.engage(name)
             for line in engaged.conversation.lines.all():
                 await self._lines.render(line, PHONE_RATE)
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Keep the agents' tool servers connected until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                group.create_task(self._servers.run())
+                await asyncio.sleep(0)
+                for name, (agent, _) in tuple(self._ready.items()):
+                    await self._complete(name, agent)
+                ready.set()
+                await asyncio.Event().wait()
+        finally:
+            self._group = None
+            for box in self._boxes:
+                await box.close()
 
     def names(self) -> tuple[str, ...]:
         """List the agents there are."""
@@ -67,13 +93,28 @@ class Crew:
             return known[1]
         engaged = self._make(found)
         self._ready[name] = (found, engaged)
+        if self._group is not None:
+            self._group.create_task(self._complete(name, found))
         return engaged
+
+    async def _complete(self, name: str, agent: Agent) -> None:
+        """Add the tools of an agent's servers; until then, or without them, it works as it is."""
+        if not agent.file.servers:
+            return
+        try:
+            whole = await self._servers.complete(agent)
+        except AgentError as error:
+            _say_broken(error)
+            return
+        if self._ready[name][0] is agent:
+            self._ready[name] = (agent, self._make(whole))
 
     def _make(self, agent: Agent) -> Engagement:
         makers = {"": self._backend(agent, agent.file.backend, "backend")}
         for name, choice in agent.file.backends.items():
             makers[name] = self._backend(agent, choice, f"backends.{name}")
         toolbox = Toolbox(agent.tools, Store(self._store(agent)))
+        self._boxes.append(toolbox)
 
         def tools(call: CallInfo) -> CallTools:
             return toolbox.open(agent.context(call, datetime.now(UTC)))
@@ -138,6 +179,10 @@ class Crew:
                 return ScriptedModel(agent.scripts[chosen.script], pace, agent.file.language)
             case _:
                 raise NotImplementedError(table["kind"])
+
+
+def _say_broken(error: AgentError) -> None:
+    log.error("agent_broken", file=str(error.file), mistakes=str(error))
 
 
 def turn_settings(default: DefaultTurnSettings, agent: Agent) -> TurnSettings:

@@ -61,6 +61,7 @@ class Exchange:
             TurnTaking(info.rate, engaged.turns),
             leg.playout.form,
             self._echo(leg) if engaged.echo and info.line != "webrtc" else None,
+            fixed=engaged.turns.profile.means == "silence",
         )
 
         def start(of: Conversation) -> BackendStart:

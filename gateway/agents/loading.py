@@ -93,6 +93,8 @@ class Agent:
             drafts=habits.drafts,
             fallbacks=self.file.fallbacks,
             language=self.file.language,
+            profile=self.file.turns.profile,
+            expecting={str(k): str(v) for k, v in self.file.turns.expecting.items()},
         )
 
     def variables(self, call: CallInfo) -> dict[str, str]:

@@ -87,7 +87,7 @@ def _expects(state: CallState, event: ReplyExpects) -> Effects:
     if reply.clock is None:
         reply.expects = event
         return []
-    return [ChooseProfile(event.profile or "default", event.expects)]
+    return [ChooseProfile(state.settings.patience(event.profile, event.expects), event.expects)]
 
 
 def _audio(state: CallState, event: AgentAudio, now: float) -> Effects:

@@ -278,7 +278,7 @@ class Call:
             case Duck():
                 playout.duck(DUCK_DB)
             case Hold():
-                playout.hold()
+                self._hold()
             case Resume():
                 playout.resume(self._now())
             case Flush():
@@ -286,16 +286,27 @@ class Call:
             case _:
                 assert_never(effect)
 
+    def _hold(self) -> None:
+        """Be silent now, losing nothing: what the far side has not played comes back here."""
+        now = self._now()
+        self.leg.playout.hold()
+        if self.leg.playout.rewind(now):
+            self.leg.clear()
+            self._taken_back(self._stream.position(now))
+
+    def _taken_back(self, position: int) -> None:
+        self._hearing.taken_back(position)
+        if self._track is not None:
+            self._track.cleared(position)
+
     def _flush(self) -> None:
         now = self._now()
         heard = tuple(_heard(position) for position in self.leg.playout.flush(now))
         self.leg.clear()
         for each in heard:
             self._audible(each.utterance, self._onsets.over(each.utterance))
-        position = self._stream.position(now)
-        self._hearing.cleared(position)
-        if self._track is not None:
-            self._track.cleared(position)
+        self._taken_back(self._stream.position(now))
+        self._hearing.agent_fell()
         self._inbox.append(PlayoutFlushed(heard))
         self._observe("agent_fell", {})
 

@@ -226,7 +226,9 @@ def _use_draft(state: CallState, reply: Reply) -> Effects:
     if reply.draft_text:
         _begin_text(state, reply, reply.draft_text)
     if reply.expects is not None:
-        effects.append(ChooseProfile(reply.expects.profile or "default", reply.expects.expects))
+        expects = reply.expects.expects
+        patience = state.settings.patience(reply.expects.profile, expects)
+        effects.append(ChooseProfile(patience, expects))
     return effects
 
 

@@ -111,13 +111,17 @@ class Hearing:
         taking: Taking,
         form: WireForm,
         echo: Echo | None = None,
+        *,
+        fixed: bool = False,
     ) -> None:
+        """`fixed`: the patience stays as it is, whatever the agent wishes."""
         self._stream = stream
         self._voice = voice(self.scored)
         self._turns = turns
         self._taking = taking
         self._form = form
         self._echo = echo
+        self._fixed = fixed
         self._recent: deque[AudioFrame] = deque()
         self._post: Callable[[Event], None] = lambda event: None
         self._words: Callable[[int, int], Awaitable[str]] | None = None
@@ -165,7 +169,8 @@ class Hearing:
 
     def choose(self, profile: str, expects: str) -> None:
         """From now on this patience; and this is what was asked for."""
-        self._tell(ProfileChosen(profile))
+        if not self._fixed:
+            self._tell(ProfileChosen(profile))
         self._tell(Moment(expects))
 
     def agent_sent(self, position: int, chunks: Sequence[Chunk]) -> None:
@@ -182,11 +187,10 @@ class Hearing:
         policy = "interruptible" if interruptible else "uninterruptible"
         self._tell(AgentBegan(self._reached, policy, asks))  # type: ignore[arg-type]
 
-    def cleared(self, position: int) -> None:
+    def taken_back(self, position: int) -> None:
         """The far side forgot what it had not played."""
         if self._echo is not None:
             self._echo.cut(position)
-        self.agent_fell()
 
     def agent_fell(self) -> None:
         """The caller has heard everything."""

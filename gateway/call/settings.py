@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gateway.ports import ToolSpec
@@ -58,3 +59,11 @@ class ConversationSettings:
     fallbacks: tuple[str, ...] = ()
     "backends to go on with when the present one is lost"
     language: str = "en"
+    profile: str = "default"
+    "patience where nothing in particular is asked for"
+    expecting: Mapping[str, str] = field(default_factory=dict)
+    "patience by what is asked for, where the model names none"
+
+    def patience(self, named: str, expects: str) -> str:
+        """Choose the patience for what is asked: the model's word, else the agent's habit."""
+        return named or self.expecting.get(expects, self.profile)
