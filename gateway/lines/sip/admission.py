@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gateway.lines.sip.digest import Challenges
 from gateway.lines.sip.hop import Hop
 from gateway.lines.sip.identity import called_number
-from gateway.lines.sip.message import Request, Response, reply
+from gateway.lines.sip.message import Request
 from gateway.lines.sip.offer import Srtp
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
 from gateway.ports import Answer, Refusal
@@ -47,7 +47,6 @@ class Admission:
         self._settings = settings
         self._answer = answer
         self._default = default_agent
-        self._ids = ids
         self._realm = settings.domain or settings.advertised or "parley"
         self._challenges = Challenges(self._realm, settings.users, ids)
 
@@ -59,7 +58,8 @@ class Admission:
         if trunk is None and self._settings.users:
             proved = self._challenges.check(request, now)
             if proved is None:
-                return Rejection(401, "no proof of who calls")
+                asked = self._challenges.challenge(request, now)
+                return Rejection(401, "no proof of who calls", asked)
             user = proved
         srtp = self._srtp(hop, trunk)
         if srtp is None:
@@ -80,12 +80,6 @@ class Admission:
             return wanted
         # RFC 4568, section 7: keys are only as secret as the signalling that carries them.
         return None if wanted == "required" else "never"
-
-    def challenge(self, request: Request, now: float) -> Response:
-        """Ask who calls."""
-        response = reply(request, 401, self._ids())
-        self._challenges.challenge(request, response, now)
-        return response
 
 
 def rejection(refusal: Refusal) -> Rejection:

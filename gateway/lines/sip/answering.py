@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from gateway.lines.sip.hop import Timers
-from gateway.lines.sip.layer import Key, RequestArrived
+from gateway.lines.sip.layer import RequestArrived
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import Request, Response, reply, set_body, tokens
 from gateway.lines.sip.multipart import sdp_of
 from gateway.lines.sip.offer import NotAcceptable

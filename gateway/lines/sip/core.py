@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from gateway.lines.sip.address import parse_uri, uri_headers
+from gateway.lines.sip.address import parse_uri
 from gateway.lines.sip.hop import Hop
+from gateway.lines.sip.inspection import inspect
 from gateway.lines.sip.layer import (
     AckArrived,
     Emit,
-    Key,
     Layer,
     Out,
     RequestArrived,
     RequestFailed,
     ResponseArrived,
 )
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import (
     Malformed,
     Message,
@@ -32,9 +33,7 @@ from gateway.lines.sip.message import (
     from_of,
     reply,
     to_of,
-    tokens,
 )
-from gateway.lines.sip.multipart import unreadable
 from gateway.lines.sip.placing import Dial
 from gateway.lines.sip.refer import Replaces
 from gateway.lines.sip.schedule import Schedule
@@ -54,9 +53,6 @@ from gateway.lines.sip.vocabulary import (
 
 CallKey = tuple[str, str]
 """Call-ID and our tag."""
-
-KNOWN_METHODS = ("REGISTER", "SUBSCRIBE", "PUBLISH", "MESSAGE")
-"""Known, and not for us: 405. What nobody knows is 501 (RFC 3261, section 21.5.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +164,7 @@ class Core:
         """Let time pass."""
         effects = self._relay(self._layer.tick(now), now)
         for key in self._schedule.due(now):
-            effects += self._tell(key, TimePassed(), now)
+            effects += self.order(key, TimePassed(), now)
         return effects
 
     def looked_up(self, lookup: Lookup, hops: tuple[Hop, ...], now: float) -> list[CoreEffect]:
@@ -200,10 +196,6 @@ class Core:
         self._calls[key] = _Entry(call, None)
         return key, self._perform(key, effects, now)
 
-    def order(self, key: CallKey, order: CallEvent, now: float) -> list[CoreEffect]:
-        """Give a call an order."""
-        return self._tell(key, order, now)
-
     def refuse(
         self,
         arrived: RequestArrived,
@@ -211,15 +203,11 @@ class Core:
         now: float,
         headers: Iterable[tuple[str, str]] = (),
     ) -> list[CoreEffect]:
-        """Refuse a request that belongs to no call."""
+        """Answer a request that belongs to no call, with nothing but a code and headers."""
         response = reply(arrived.request, code, self._ids())
         response.headers.set("Server", self._settings.agent)
         for name, value in headers:
             response.headers.add(name, value)
-        return self._relay(self._layer.respond(arrived.tx, response, now), now)
-
-    def respond(self, arrived: RequestArrived, response: Response, now: float) -> list[CoreEffect]:
-        """Answer a request that belongs to no call."""
         return self._relay(self._layer.respond(arrived.tx, response, now), now)
 
     def send(self, label: str, request: Request, uri: str, now: float) -> list[CoreEffect]:
@@ -238,26 +226,15 @@ class Core:
                     effects += self._request(out, now)
                 case AckArrived(request, hop):
                     key = (call_id(request), to_of(request).tag)
-                    effects += self._tell(key, out, now, hop)
-                case ResponseArrived(label, response):
-                    effects += self._answered(label, out, response, now)
-                case RequestFailed(label):
-                    effects += self._answered(label, out, None, now)
+                    effects += self.order(key, out, now, hop)
+                case ResponseArrived(label=label) | RequestFailed(label=label):
+                    response = out.response if isinstance(out, ResponseArrived) else None
+                    owner = self._labels.get(label)
+                    if owner is not None:
+                        effects += self.order(owner, out, now)
+                    elif response is None or response.code >= 200:
+                        effects.append(Answered(label, response))
         return effects
-
-    def _answered(
-        self,
-        label: str,
-        event: ResponseArrived | RequestFailed,
-        response: Response | None,
-        now: float,
-    ) -> list[CoreEffect]:
-        key = self._labels.get(label)
-        if key is not None:
-            return self._tell(key, event, now)
-        if label.startswith("cancel:") or (response is not None and response.code < 200):
-            return []
-        return [Answered(label, response)]
 
     def _request(self, arrived: RequestArrived, now: float) -> list[CoreEffect]:
         request = arrived.request
@@ -265,8 +242,8 @@ class Core:
             begun = self._invites.get(arrived.cancels or ())
             if begun is None:
                 return self.refuse(arrived, 481, now)
-            return self._tell(begun, arrived, now)
-        refusal = self._check(request)
+            return self.order(begun, arrived, now)
+        refusal = inspect(request, self._settings, self._ids)
         if refusal is not None:
             return self._relay(self._layer.respond(arrived.tx, refusal, now), now)
         tag = to_of(request).tag
@@ -274,7 +251,7 @@ class Core:
             key = (call_id(request), tag)
             if key not in self._calls:
                 return self.refuse(arrived, 481, now)
-            return self._tell(key, arrived, now, arrived.hop)
+            return self.order(key, arrived, now, arrived.hop)
         match request.method:
             case "INVITE":
                 return self._invited(arrived, now)
@@ -285,49 +262,6 @@ class Core:
             case _:
                 # BYE, INFO, UPDATE and their kind mean nothing outside a dialog.
                 return self.refuse(arrived, 481, now)
-
-    def _check(self, request: Request) -> Response | None:
-        """Inspect method, URI, extensions and body, in the order of RFC 3261, section 8.2."""
-        settings = self._settings
-        if request.method not in settings.allow:
-            code = 405 if request.method in KNOWN_METHODS else 501
-            response = reply(request, code, self._ids())
-            response.headers.set("Allow", ", ".join(settings.allow))
-            return response
-        scheme = request.uri.partition(":")[0].lower()
-        if scheme not in ("sip", "sips", "tel"):
-            return reply(request, 416, self._ids())
-        try:
-            parse_uri(request.uri)
-            headers = uri_headers(request.uri)
-        except ValueError:
-            headers = [("", "")]
-        if headers:
-            # RFC 3261, section 19.1.1: a Request-URI has no headers.
-            return reply(request, 400, self._ids())
-        required = ",".join(request.headers.getlist("Require")).split(",")
-        unknown = [
-            name.strip()
-            for name in required
-            if name.strip() and name.strip().lower() not in settings.supported
-        ]
-        if unknown:
-            response = reply(request, 420, self._ids())
-            response.headers.set("Unsupported", ", ".join(unknown))
-            return response
-        return self._check_body(request) if request.method == "INVITE" else None
-
-    def _check_body(self, request: Request) -> Response | None:
-        encodings = tokens(request, "Content-Encoding")
-        if unreadable(request) or any(name != "identity" for name in encodings):
-            response = reply(request, 415, self._ids())
-            response.headers.set("Accept", "application/sdp")
-            response.headers.set("Accept-Encoding", "identity")
-            return response
-        wanted = [kind.partition(";")[0].strip() for kind in tokens(request, "Accept")]
-        if wanted and not {"application/sdp", "application/*", "*/*"} & set(wanted):
-            return reply(request, 406, self._ids())
-        return None
 
     def _invited(self, arrived: RequestArrived, now: float) -> list[CoreEffect]:
         request = arrived.request
@@ -355,9 +289,10 @@ class Core:
 
     # --- from and to the calls
 
-    def _tell(
+    def order(
         self, key: CallKey, event: CallEvent, now: float, flow: Hop | None = None
     ) -> list[CoreEffect]:
+        """Tell a call something; `flow` is where its far side was last heard."""
         entry = self._calls.get(key)
         if entry is None:
             return []

@@ -207,8 +207,8 @@ class Challenges:
         nonce.count = count
         return True
 
-    def challenge(self, request: Request, response: Response, now: float) -> None:
-        """Put challenges on a 401; says stale when only the nonce was at fault."""
+    def challenge(self, request: Request, now: float) -> tuple[tuple[str, str], ...]:
+        """Give the headers of a 401; says stale when only the nonce was at fault."""
         stale = any(
             f'realm="{self._realm}"' in line and "nonce=" in line
             for line in request.headers.getlist("Authorization")
@@ -218,12 +218,12 @@ class Challenges:
         nonce = self._ids() + self._ids()
         self._nonces[nonce] = _Nonce(now + NONCE_SECONDS)
         # RFC 8760, section 2.4: one header for each algorithm, the best first.
-        for algorithm in ALGORITHMS:
-            value = (
-                f"Digest realm={quote(self._realm)}, nonce={quote(nonce)}, "
-                f'algorithm={algorithm}, qop="auth"'
-            )
-            response.headers.add("WWW-Authenticate", value + (", stale=true" if stale else ""))
+        values = (
+            f"Digest realm={quote(self._realm)}, nonce={quote(nonce)}, "
+            f'algorithm={algorithm}, qop="auth"' + (", stale=true" if stale else "")
+            for algorithm in ALGORITHMS
+        )
+        return tuple(("WWW-Authenticate", value) for value in values)
 
     def _nonce_is_old(self, request: Request, now: float) -> bool:
         for line in request.headers.getlist("Authorization")[:4]:

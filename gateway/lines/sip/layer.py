@@ -10,20 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gateway.lines.sip.address import Via, bare_host, ip_of, split_quoted
 from gateway.lines.sip.hop import Hop, Timers
-from gateway.lines.sip.message import (
-    Message,
-    Request,
-    Response,
-    call_id,
-    cseq,
-    from_of,
-    reply,
-    to_of,
-    via_texts,
-    vias,
+from gateway.lines.sip.matching import (
+    COOKIE,
+    Key,
+    answer_hop,
+    cancel_of,
+    invite_of,
+    mark_source,
+    merge_key,
+    server_key,
 )
+from gateway.lines.sip.message import Message, Request, Response, cseq, reply, vias
 from gateway.lines.sip.schedule import Schedule
 from gateway.lines.sip.transaction import (
     Answered,
@@ -42,13 +40,8 @@ from gateway.lines.sip.transaction import (
     TransportBroke,
 )
 
-COOKIE = "z9hG4bK"
-"""RFC 3261, section 8.1.1.7."""
 LARGEST_DATAGRAM = 1300
 """RFC 3261, section 18.1.1: longer requests go over a transport that controls congestion."""
-
-Key = tuple[str, ...]
-"""Names a transaction."""
 
 
 # --- what the layer says ---------------------------------------------------------------------
@@ -176,7 +169,7 @@ class Layer:
 
     def _receive_request(self, request: Request, hop: Hop, now: float) -> list[Out]:
         top = vias(request)[0]
-        key = _server_key(request, top)
+        key = server_key(request, top)
         if key in self._machines:
             return self._tell(key, Received(request), now, hop)
         mark_source(request, top, hop)
@@ -187,28 +180,22 @@ class Layer:
             busy = reply(request, 503)
             busy.headers.set("Retry-After", "10")
             return [Emit(busy, back)]
-        merge = _merge_key(request)
+        merge = merge_key(request)
         other = self._merges.get(merge) if merge else None
-        self._open_server(key, request, back, merge, now)
-        if other is not None and request.method != "CANCEL":
-            # RFC 3261, section 8.2.2.2: the same request came over another path.
-            return self.respond(key, reply(request, 482, self._ids()), now)
-        cancels = _cancelled(key) if request.method == "CANCEL" else None
-        if cancels is not None and cancels not in self._machines:
-            return self.respond(key, reply(request, 481, self._ids()), now)
-        return [RequestArrived(key, request, hop, cancels)]
-
-    def _open_server(self, key: Key, request: Request, back: Hop, merge: Key, now: float) -> None:
-        machine: Transaction
+        machine: Transaction = ServerRequest(back.reliable, self._timers)
         if request.method == "INVITE":
             machine = ServerInvite(reply(request, 100), back.reliable, self._timers, now)
-        else:
-            machine = ServerRequest(back.reliable, self._timers)
-        self._machines[key] = machine
-        self._servers[key] = _Server(back, merge)
+        self._machines[key], self._servers[key] = machine, _Server(back, merge)
         if merge:
             self._merges.setdefault(merge, key)
         self._schedule.set(key, machine.deadline)
+        if other is not None and request.method != "CANCEL":
+            # RFC 3261, section 8.2.2.2: the same request came over another path.
+            return self.respond(key, reply(request, 482, self._ids()), now)
+        cancels = invite_of(key) if request.method == "CANCEL" else None
+        if cancels is not None and cancels not in self._machines:
+            return self.respond(key, reply(request, 481, self._ids()), now)
+        return [RequestArrived(key, request, hop, cancels)]
 
     # --- from above
 
@@ -226,8 +213,8 @@ class Layer:
         """Send a request to the first of `hops` that answers; `label` names it in what follows."""
         if not hops:
             return [RequestFailed(label, "transport")]
-        first, *further = self._suited(request, hops)
-        return self._open_client(label, request, first, tuple(further), now)
+        suited = _suited(request, hops) if self._prefer_stream else hops
+        return self._open_client(label, request, suited, now)
 
     def send(self, request: Request, hops: Sequence[Hop]) -> list[Out]:
         """Send a request that has no transaction: the ACK of a 2xx."""
@@ -248,12 +235,6 @@ class Layer:
             return []
         return self._send_cancel(client, now) if machine.state == "proceeding" else []
 
-    def abandon(self, label: str) -> None:
-        """Stop repeating a request whose answer no longer matters to anyone."""
-        key = self._labels.get(label)
-        if key is not None:
-            self._close(key)
-
     def broke(self, owner: Key | None, now: float) -> list[Out]:
         """Say that an `Emit` of this owner could not be sent."""
         return self._tell(owner, TransportBroke(), now, None) if owner else []
@@ -267,17 +248,6 @@ class Layer:
 
     # --- inside
 
-    def _suited(self, request: Request, hops: Sequence[Hop]) -> list[Hop]:
-        if not self._prefer_stream or request.method == "CANCEL":
-            return list(hops)
-        size = len(request.encode()) + 120  # the Via is not on it yet
-        suited: list[Hop] = []
-        for hop in hops:
-            if hop.transport == "udp" and size > LARGEST_DATAGRAM:
-                suited.append(Hop("tcp", hop.host, hop.port, name=hop.name))
-            suited.append(hop)
-        return suited
-
     def _stamped(self, request: Request, hop: Hop, branch: str) -> Request:
         message = request.copy()
         via = f"SIP/2.0/{hop.transport.upper()} {self._sent_by(hop)};branch={branch};rport"
@@ -286,12 +256,13 @@ class Layer:
         return message
 
     def _open_client(
-        self, label: str, request: Request, hop: Hop, further: tuple[Hop, ...], now: float
+        self, label: str, request: Request, hops: Sequence[Hop], now: float
     ) -> list[Out]:
+        first, *further = hops
         branch = COOKIE + self._ids()
         return self._launch(
             ("c", branch, request.method),
-            _Client(label, self._stamped(request, hop, branch), hop, further),
+            _Client(label, self._stamped(request, first, branch), first, tuple(further)),
             now,
         )
 
@@ -306,13 +277,7 @@ class Layer:
         return [Emit(request, hop, key)]
 
     def _send_cancel(self, client: _Client, now: float) -> list[Out]:
-        request = client.request
-        cancel = Request("CANCEL", request.uri)
-        for name in ("Via", "Route", "From", "To", "Call-ID", "Max-Forwards"):
-            if values := request.headers.getlist(name):
-                cancel.headers.setlist(name, list(values))
-        cancel.headers.set("CSeq", f"{cseq(request).sequence} CANCEL")
-        branch = vias(request)[0].get("branch") or ""
+        cancel, branch = cancel_of(client.request)
         label = f"cancel:{client.label}"
         return self._launch(("c", branch, "CANCEL"), _Client(label, cancel, client.hop, ()), now)
 
@@ -338,20 +303,16 @@ class Layer:
             case Deliver(Response() as response) if client:
                 if response.code == 503 and client.further:
                     # RFC 3263, section 4.3: a 503 means the next server.
-                    return self._next(client, now)
+                    return self._open_client(client.label, client.request, client.further, now)
                 return [ResponseArrived(client.label, response, hop or client.hop)]
             case Deliver(Request() as request):
                 return [AckArrived(request, hop or self._servers[key].hop)]
             case Failed(reason) if client:
                 if client.further:
-                    return self._next(client, now)
+                    return self._open_client(client.label, client.request, client.further, now)
                 return [RequestFailed(client.label, reason)]
             case _:
                 return []
-
-    def _next(self, client: _Client, now: float) -> list[Out]:
-        first, *further = client.further
-        return self._open_client(client.label, client.request, first, tuple(further), now)
 
     def _close(self, key: Key, machine: Transaction | None = None) -> None:
         if machine is not None and self._machines.get(key) is not machine:
@@ -366,60 +327,12 @@ class Layer:
             del self._merges[server.merge]
 
 
-def _server_key(request: Request, top: Via) -> Key:
-    """Name the transaction of a request (RFC 3261, section 17.2.3)."""
-    method = "INVITE" if request.method == "ACK" else request.method
-    branch = top.get("branch") or ""
-    if branch.startswith(COOKIE) and len(branch) > len(COOKIE):
-        return ("s", branch, f"{top.host.lower()}:{top.port}", method)
-    # RFC 2543: by what stays the same when a request is repeated; the URI of an ACK does.
-    return (
-        "s2543",
-        request.uri,
-        from_of(request).tag,
-        call_id(request),
-        str(cseq(request).sequence),
-        via_texts(request)[0],
-        method,
-    )
-
-
-def _cancelled(key: Key) -> Key:
-    return (*key[:-1], "INVITE")
-
-
-def _merge_key(request: Request) -> Key:
-    if to_of(request).tag or request.method == "CANCEL":
-        return ()
-    sequence = str(cseq(request).sequence)
-    return (from_of(request).tag, call_id(request), sequence, request.method)
-
-
-def mark_source(request: Request, top: Via, hop: Hop) -> None:
-    """Write where a request came from onto its top Via (RFC 3261, 18.2.1; RFC 3581, section 4)."""
-    asked = top.get("rport") is not None
-    if not asked and ip_of(top.host) == ip_of(hop.host):
-        return
-    values = list(request.headers.getlist("Via"))
-    first, *others = split_quoted(values[0], ",")
-    kept = [
-        part
-        for part in split_quoted(first, ";")
-        if part.partition("=")[0].strip().lower() not in ("rport", "received")
-    ]
-    kept.append(f"received={hop.host}")
-    if asked:
-        kept.append(f"rport={hop.port}")
-    values[0] = ", ".join([";".join(kept), *others])
-    request.headers.setlist("Via", values)
-
-
-def answer_hop(top: Via, hop: Hop) -> Hop:
-    """Say where responses go (RFC 3261, section 18.2.2; RFC 3581, section 4).
-
-    A sender whose Via names another host than the packet came from is behind a NAT, and is
-    answered where it came from, whether or not it asked with `rport`.
-    """
-    if hop.reliable or top.get("rport") is not None or ip_of(top.host) != ip_of(hop.host):
-        return hop
-    return Hop(hop.transport, bare_host(hop.host), top.port or 5060)
+def _suited(request: Request, hops: Sequence[Hop]) -> list[Hop]:
+    """Put a stream before each address that only takes datagrams, when the request is large."""
+    size = len(request.encode()) + 120  # the Via is not on it yet
+    suited: list[Hop] = []
+    for hop in hops:
+        if hop.transport == "udp" and size > LARGEST_DATAGRAM:
+            suited.append(Hop("tcp", hop.host, hop.port, name=hop.name))
+        suited.append(hop)
+    return suited

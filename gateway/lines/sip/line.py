@@ -103,11 +103,7 @@ class SipLine:
         verdict = self._admission.judge(arrived.request, arrived.hop, now)
         if not isinstance(verdict, Verdict):
             log.info("sip_refused", host=arrived.hop.host, code=verdict.code, why=verdict.why)
-            if verdict.code == 401:
-                response = self._admission.challenge(arrived.request, now)
-                self.network.perform(core.respond(arrived, response, now))
-            else:
-                self.network.perform(core.refuse(arrived, verdict.code, now, verdict.headers))
+            self.network.perform(core.refuse(arrived, verdict.code, now, verdict.headers))
             return
 
         def describe(codec: Codec) -> CallInfo:

@@ -27,7 +27,8 @@ from gateway.lines.sip.core import (
 )
 from gateway.lines.sip.guard import Guard
 from gateway.lines.sip.hop import Hop, Timers, Transport
-from gateway.lines.sip.layer import Emit, Key, Layer
+from gateway.lines.sip.layer import Emit, Layer
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import Malformed, Response, parse
 from gateway.lines.sip.resolver import Resolver
 from gateway.lines.sip.routing import direct_hops

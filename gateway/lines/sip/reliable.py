@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.lines.sip.hop import Timers
-from gateway.lines.sip.layer import Key
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import Request, Response, cseq, number, tokens
 
 

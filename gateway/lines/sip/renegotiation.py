@@ -6,7 +6,7 @@ RFC 3261, section 14; RFC 3311; RFC 3264, section 8; the roles of RFC 4028.
 from __future__ import annotations
 
 from gateway.lines.sip.dialog import Dialog
-from gateway.lines.sip.layer import Key
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import Request, Response, cseq, reply, set_body, tokens
 from gateway.lines.sip.multipart import sdp_of, unreadable
 from gateway.lines.sip.offer import NotAcceptable

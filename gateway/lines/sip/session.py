@@ -5,23 +5,21 @@ Knows nothing of how the dialog came to be; `answering` and `placing` do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gateway.lines.sip.dialog import Dialog
 from gateway.lines.sip.keys_info import info_body, info_key
-from gateway.lines.sip.layer import AckArrived, Key, RequestArrived
+from gateway.lines.sip.layer import AckArrived, RequestArrived
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import (
     Request,
     Response,
     clean,
-    content_type,
     cseq,
     reply,
     set_body,
 )
 from gateway.lines.sip.multipart import sdp_of
 from gateway.lines.sip.offer import NotAcceptable
-from gateway.lines.sip.refer import Handover, read_refer, refer_to, write_fragment
+from gateway.lines.sip.referrals import Referrals
 from gateway.lines.sip.reliable import Provisionals
 from gateway.lines.sip.renegotiation import Renegotiation
 from gateway.lines.sip.shared import Shared, capabilities
@@ -37,20 +35,8 @@ from gateway.lines.sip.vocabulary import (
     Refer,
     ReferDecision,
     ReferProgress,
-    Referred,
     SendResponse,
-    TransferWent,
 )
-
-
-@dataclass(slots=True)
-class _Referral:
-    """A REFER of the far side that is being followed."""
-
-    tx: Key | None
-    request: Request
-    id: str
-    "CSeq of the REFER, which names the subscription when there are several"
 
 
 class Session:
@@ -68,8 +54,7 @@ class Session:
         "and its ACK"
         self._bye_waits = False
         "BYE may not go before the ACK (RFC 3261, section 15)"
-        self._handover = Handover()
-        self._referral: _Referral | None = None
+        self._referrals = Referrals(shared, dialog)
 
     @property
     def deadline(self) -> float | None:
@@ -80,7 +65,7 @@ class Session:
             None if self.over else shared.timer.deadline,
             None if self.over else self.renegotiation.deadline,
             self.provisionals.deadline,
-            self._handover.deadline,
+            self._referrals.deadline,
         )
         return min((time for time in times if time is not None), default=None)
 
@@ -113,9 +98,9 @@ class Session:
             case "INFO":
                 return self._info(tx, request)
             case "REFER":
-                return self._refer(tx, request)
+                return self._referrals.asked(tx, request)
             case "NOTIFY":
-                return self._notify(tx, request)
+                return self._referrals.notified(tx, request)
             case "OPTIONS":
                 response = reply(request, 200)
                 capabilities(response, self.shared.settings)
@@ -162,7 +147,7 @@ class Session:
             effects = self.renegotiation.response(label, sent, response, now)
         else:
             outbox.done(label)
-            effects = self._refer_answered(response) if sent.purpose == "refer" else []
+            effects = self._referrals.answered(response) if sent.purpose == "refer" else []
         if response.code in (408, 481) and sent.purpose != "bye" and not self.over:
             # RFC 3261, section 12.2.1.2; RFC 5057: the far side has lost the dialog.
             return [*effects, *self._fail(response.code, "the far side does not know the call")]
@@ -175,7 +160,7 @@ class Session:
         if sent is None or self.over:
             return []
         if sent.purpose == "refer":
-            return self._went(self._handover.answered(408))
+            return self._referrals.answered(Response(408, ""))
         if sent.purpose in ("invite", "update", "prack"):
             self.shared.media.withdraw()
             return self._fail(408, f"no answer to {sent.request.method}: {reason}")
@@ -199,13 +184,13 @@ class Session:
                 set_body(request, info_body(key, milliseconds), "application/dtmf-relay")
                 return [self._send("info", request)]
             case Refer():
-                return self._send_refer(order, now)
+                return self._referrals.ask(order, now)
             case ChangeMedia(direction):
                 return self.renegotiation.change(direction, now)
             case ReferDecision():
-                return self._decide(order)
+                return self._referrals.decide(order)
             case ReferProgress(code, phrase):
-                return self._progress(code, phrase)
+                return self._referrals.progress(code, phrase)
 
     def hang_up(self, order: HangUp, by_failure: Over | None = None) -> list[CallEffect]:
         """End the call; BYE waits for the ACK of our 2xx."""
@@ -237,7 +222,7 @@ class Session:
                 effects += self._fail(504, "a provisional response was not acknowledged")
             case _:
                 pass
-        effects += self._went(self._handover.tick(now))
+        effects += self._referrals.tick(now)
         if self.over:
             return effects
         match self.shared.timer.tick(now):
@@ -257,7 +242,7 @@ class Session:
         self.provisionals.stop()
         reason = clean(request.headers.get("Reason") or "")[:200]
         effects: list[CallEffect] = [self._reply(tx, request, 200)]
-        effects += self._went(self._handover.gone())
+        effects += self._referrals.gone()
         return [*effects, Over("remote", "hung_up", 0, reason)]
 
     def _prack(self, tx: Key, request: Request) -> list[CallEffect]:
@@ -289,80 +274,6 @@ class Session:
             response.headers.set("Accept", "application/dtmf-relay, application/dtmf")
             return [SendResponse(tx, response)]
         return [self._reply(tx, request, 200), *([KeyCame(key)] if key else [])]
-
-    # --- handing on
-
-    def _send_refer(self, order: Refer, now: float) -> list[CallEffect]:
-        if self._handover.pending:
-            return [TransferWent(False, 491, "another transfer is under way")]
-        request = self.dialog.request("REFER")
-        request.headers.set("Refer-To", refer_to(order.target, order.replaces))
-        request.headers.set("Referred-By", order.referred_by or f"<{self.dialog.local.uri}>")
-        self._handover.began(now + self.shared.settings.transfer_seconds)
-        return [self._send("refer", request)]
-
-    def _refer_answered(self, response: Response) -> list[CallEffect]:
-        quiet = (response.headers.get("Refer-Sub") or "").strip().lower() == "false"
-        if quiet and response.code < 300:
-            # RFC 4488: accepted, and nothing more will be said.
-            return self._went(self._handover.gone())
-        return self._went(self._handover.answered(response.code))
-
-    def _notify(self, tx: Key, request: Request) -> list[CallEffect]:
-        event = (request.headers.get("Event") or "").partition(";")[0].strip().lower()
-        if event != "refer":
-            return [self._reply(tx, request, 489)]
-        if request.body and content_type(request) not in ("message/sipfrag", ""):
-            return [self._reply(tx, request, 415)]
-        try:
-            outcome = self._handover.notified(request)
-        except ValueError:
-            return [self._reply(tx, request, 400)]
-        return [self._reply(tx, request, 200), *self._went(outcome)]
-
-    def _went(self, outcome: tuple[bool, int, str] | None) -> list[CallEffect]:
-        return [] if outcome is None else [TransferWent(*outcome)]
-
-    def _refer(self, tx: Key, request: Request) -> list[CallEffect]:
-        if not self.shared.settings.refer or self._referral is not None:
-            return [self._reply(tx, request, 603)]
-        try:
-            target, replaces = read_refer(request)
-        except ValueError:
-            return [self._reply(tx, request, 400)]
-        self._referral = _Referral(tx, request, str(cseq(request).sequence))
-        by = clean(request.headers.get("Referred-By") or "")
-        return [Referred(target, replaces, by)]
-
-    def _decide(self, order: ReferDecision) -> list[CallEffect]:
-        referral = self._referral
-        if referral is None or referral.tx is None:
-            return []
-        tx, referral.tx = referral.tx, None
-        if not order.accepted:
-            self._referral = None
-            return [self._reply(tx, referral.request, order.code)]
-        response = reply(referral.request, 202)
-        response.headers.set("Contact", self.dialog.contact)
-        if (referral.request.headers.get("Refer-Sub") or "").strip().lower() == "false":
-            response.headers.set("Refer-Sub", "false")
-            self._referral = None
-            return [SendResponse(tx, response)]
-        return [SendResponse(tx, response), *self._progress(100, "Trying")]
-
-    def _progress(self, code: int, phrase: str) -> list[CallEffect]:
-        referral = self._referral
-        if referral is None:
-            return []
-        final = code >= 200
-        notify = self.dialog.request("NOTIFY")
-        notify.headers.set("Event", f"refer;id={referral.id}")
-        state = "terminated;reason=noresource" if final else "active;expires=60"
-        notify.headers.set("Subscription-State", state)
-        set_body(notify, write_fragment(code, clean(phrase) or "OK"), "message/sipfrag")
-        if final:
-            self._referral = None
-        return [self._send("notify", notify)]
 
     # --- small
 

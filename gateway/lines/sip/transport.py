@@ -14,7 +14,7 @@ from typing import Any, cast
 from gateway.lines.sip.framing import Framer, Ping
 from gateway.lines.sip.guard import Guard
 from gateway.lines.sip.hop import Hop, Transport
-from gateway.lines.sip.layer import Key
+from gateway.lines.sip.matching import Key
 
 Receive = Callable[[bytes, Hop], None]
 Broke = Callable[[Key | None], None]

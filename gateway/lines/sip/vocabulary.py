@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gateway.lines.sip.layer import AckArrived, Key, RequestArrived, RequestFailed, ResponseArrived
+from gateway.lines.sip.layer import AckArrived, RequestArrived, RequestFailed, ResponseArrived
+from gateway.lines.sip.matching import Key
 from gateway.lines.sip.message import Request, Response
 from gateway.lines.sip.offer import Agreement
 from gateway.lines.sip.sdp import Direction

@@ -33,7 +33,8 @@ def answers(password: str = "secret") -> Answers:
 
 def challenge(it: Challenges, message: Request, now: float = 0.0) -> Response:
     response = reply(message, 401, "t")
-    it.challenge(message, response, now)
+    for name, value in it.challenge(message, now):
+        response.headers.add(name, value)
     return response
 
 

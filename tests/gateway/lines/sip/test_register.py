@@ -70,12 +70,14 @@ def test_digest_once() -> None:
     challenges = Challenges("example.com", {"bot": "secret"}, counting())
     asked = sent(it.begin(0.0))
     refusal = reply(asked.request, 401, "t")
-    challenges.challenge(asked.request, refusal, 0.0)
+    for name, value in challenges.challenge(asked.request, 0.0):
+        refusal.headers.add(name, value)
     again = sent(it.answered(asked.label, refusal, 0.1))
     assert challenges.check(again.request, 0.2) == "bot"
     assert again.request.headers["CSeq"] == "2 REGISTER"
     refusal = reply(again.request, 401, "t")
-    challenges.challenge(again.request, refusal, 0.2)
+    for name, value in challenges.challenge(again.request, 0.2):
+        refusal.headers.add(name, value)
     (failed,) = it.answered(again.label, refusal, 0.3)
     assert isinstance(failed, RegistrationFailed)
     assert failed.code == 401
