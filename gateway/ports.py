@@ -187,6 +187,17 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnAdvice:
+    """What a recogniser that judges turns says of the present one."""
+
+    kind: Literal["started", "heard", "eager", "resumed", "ended"]
+    position: int
+    "up to where it had listened"
+    probability: float | None = None
+    "that the caller is done"
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """Words of a stretch of sound."""
 
@@ -195,10 +206,16 @@ class Transcript:
     seconds: float = 0.0
     "processing time"
     words: tuple[Word, ...] = ()
+    turn: TurnAdvice | None = None
+    "with partials of recognisers that judge turns too"
 
 
 class RecogniserStream(Protocol):
-    """One caller's sound on its way to words."""
+    """One caller's sound on its way to words.
+
+    A stream that keeps a connection has a coroutine `serve()` beside these, which runs as long as
+    the stream is used.
+    """
 
     def feed(self, frame: AudioFrame) -> None:
         """Take the next frame; must not block."""

@@ -16,14 +16,12 @@ import structlog
 from gateway.call.conversation import Conversation
 from gateway.call.ear import ContinuousStream
 from gateway.call.hearing import Hearing
-from gateway.call.onset import Onsets
+from gateway.call.mouth import Mouth
 from gateway.call.state import Effect, Event
 from gateway.call.tasks import Tasks
 from gateway.call.track import Track
 from gateway.events import (
     AgentAudio,
-    AgentBeganSounding,
-    AgentHeard,
     AnswerTool,
     BackendLost,
     CallerGone,
@@ -39,14 +37,11 @@ from gateway.events import (
     EndUtterance,
     Flush,
     HangUp,
-    Heard,
     Hold,
     Inform,
     Listen,
     Play,
     PlayoutDry,
-    PlayoutFlushed,
-    PlayoutStalled,
     Record,
     Respond,
     Resume,
@@ -63,11 +58,6 @@ from gateway.events import (
 )
 from gateway.ports import Backend, BackendEvent, BackendStart, Leg, LineEvent, Witness
 from media.frame import AudioFrame
-from media.playout import Began, Dry, Finished, PlayoutEvent, Position, Stalled
-
-DUCK_DB = -14.0
-"""How far the agent's voice is lowered while a sound of the caller is judged: clearly given way,
-still understood."""
 
 GONE_SECONDS = 5.0
 """How long a line may take to report a hang-up that was asked for."""
@@ -140,8 +130,10 @@ class Call:
         self._toolbox = toolbox
         self._log = call_log
         self._track = track
-        self._onsets = Onsets(leg.playout.form)
         self._witness: Witness | None = getattr(leg, "witness", None)
+        self._mouth = Mouth(
+            leg, stream, hearing, conversation.state.speech, track, self._witness, self.post
+        )
         self._inbox: deque[Event] = deque()
         self._busy = False
         self._tasks = Tasks(WRITES_SECONDS)
@@ -167,19 +159,7 @@ class Call:
         silence = self._stream.idle(now)
         if silence is not None:
             self._take(silence)
-        playout = self.leg.playout
-        chunks = playout.pull(now)
-        self.leg.send(chunks)
-        if chunks:
-            position = self._stream.position(now)
-            self._hearing.agent_sent(position, chunks)
-            if self._track is not None:
-                for chunk in chunks:
-                    self._track.went(position, chunk.payload)
-        for event in playout.poll(now):
-            self._playout_event(event)
-        if self._witness is not None:
-            self._caption(self._witness, now)
+        self._mouth.tick(now)
         deadline = self.conversation.deadline
         if deadline is not None and now >= deadline:
             self.post(TimePassed())
@@ -207,7 +187,7 @@ class Call:
         try:
             async with asyncio.TaskGroup() as group:
                 self._tasks.group = group
-                self._hearing.begin(group, self.post, self._words)
+                self._hearing.begin(group, self.post, self._words, self._done)
                 self._open_backend("")
                 self.post(CallStarted(self.leg.info))
                 self.leg.attach(self)
@@ -246,7 +226,7 @@ class Call:
                 self._log.write(event, fields)
                 self._observe(event, fields)
             case Play() | EndUtterance() | Duck() | Hold() | Resume() | Flush():
-                self._perform_playout(effect)
+                self._mouth.perform(effect, self._now())
             case Speak(utterance=utterance, text=text):
                 self._speak(utterance, text)
             case RunTool():
@@ -266,49 +246,6 @@ class Call:
                 self._open_backend(name)
             case _:
                 assert_never(effect)
-
-    def _perform_playout(self, effect: Play | EndUtterance | Duck | Hold | Resume | Flush) -> None:
-        playout = self.leg.playout
-        match effect:
-            case Play(utterance=utterance, pcm=pcm, payload=payload):
-                playout.push(utterance, payload or playout.form.encode(pcm))
-                self._audible(utterance, self._onsets.push(utterance, pcm, payload))
-            case EndUtterance(utterance=utterance):
-                playout.end(utterance)
-            case Duck():
-                playout.duck(DUCK_DB)
-            case Hold():
-                self._hold()
-            case Resume():
-                playout.resume(self._now())
-            case Flush():
-                self._flush()
-            case _:
-                assert_never(effect)
-
-    def _hold(self) -> None:
-        """Be silent now, losing nothing: what the far side has not played comes back here."""
-        now = self._now()
-        self.leg.playout.hold()
-        if self.leg.playout.rewind(now):
-            self.leg.clear()
-            self._taken_back(self._stream.position(now))
-
-    def _taken_back(self, position: int) -> None:
-        self._hearing.taken_back(position)
-        if self._track is not None:
-            self._track.cleared(position)
-
-    def _flush(self) -> None:
-        now = self._now()
-        heard = tuple(_heard(position) for position in self.leg.playout.flush(now))
-        self.leg.clear()
-        for each in heard:
-            self._audible(each.utterance, self._onsets.over(each.utterance))
-        self._taken_back(self._stream.position(now))
-        self._hearing.agent_fell()
-        self._inbox.append(PlayoutFlushed(heard))
-        self._observe("agent_fell", {})
 
     def _speak(self, utterance: int, text: str) -> None:
         line = self._lines.ready(text, self.leg.info.rate)
@@ -368,29 +305,9 @@ class Call:
         words = getattr(self._tasks.backend, "words", None)
         return "" if words is None else (await words(start, end)).text
 
-    def _audible(self, utterance: int, when: float | None) -> None:
-        if when is not None:
-            self.post(AgentBeganSounding(utterance, when))
-
-    def _playout_event(self, event: PlayoutEvent) -> None:
-        match event:
-            case Began(utterance=utterance, when=when):
-                said = self.conversation.state.speech.get(utterance)
-                if said is not None:
-                    self._hearing.agent_began(said.interruptible, said.asks)
-                self._observe("agent_began", {"utterance": utterance})
-                self._audible(utterance, self._onsets.began(utterance, when))
-            case Finished(position=position):
-                self._audible(position.utterance, self._onsets.over(position.utterance))
-                self.post(AgentHeard(_heard(position)))
-            case Dry():
-                self._hearing.agent_fell()
-                self._observe("agent_fell", {})
-                self.post(PlayoutDry())
-            case Stalled(seconds=seconds):
-                self.post(PlayoutStalled(seconds))
-            case _:
-                assert_never(event)
+    def _done(self, at: int) -> float | None:
+        done = getattr(self._tasks.backend, "done", None)
+        return None if done is None else done(at)
 
     # --- what a page is shown ------------------------------------------------------------------
 
@@ -398,26 +315,5 @@ class Call:
         if self._witness is not None:
             self._witness.observe(event, fields)
 
-    def _caption(self, witness: Witness, now: float) -> None:
-        """Show the words that were heard by now, and none that were not."""
-        rate = self.leg.info.rate
-        for utterance in self.conversation.state.speech.sounding():
-            position = self.leg.playout.heard(utterance.id, now)
-            if position.heard:
-                text = utterance.heard_text(position.heard / rate, position.queued / rate)
-                witness.caption(utterance.id, text)
-
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-def _heard(position: Position) -> Heard:
-    return Heard(
-        position.utterance,
-        position.queued,
-        position.sent,
-        position.heard,
-        position.error,
-        position.basis,
-        position.finished,
-    )

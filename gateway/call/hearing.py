@@ -125,6 +125,7 @@ class Hearing:
         self._recent: deque[AudioFrame] = deque()
         self._post: Callable[[Event], None] = lambda event: None
         self._words: Callable[[int, int], Awaitable[str]] | None = None
+        self._done: Callable[[int], float | None] = lambda at: None
         self._group: asyncio.TaskGroup | None = None
         self._sounding = False
         self._reached = 0
@@ -138,9 +139,13 @@ class Hearing:
         group: asyncio.TaskGroup,
         post: Callable[[Event], None],
         words: Callable[[int, int], Awaitable[str]],
+        done: Callable[[int], float | None] = lambda at: None,
     ) -> None:
-        """Start to pass decisions on; questions run in `group`."""
-        self._group, self._post, self._words = group, post, words
+        """Start to pass decisions on; questions run in `group`.
+
+        `done` gives the recogniser's own judgement of a pause, where it has one.
+        """
+        self._group, self._post, self._words, self._done = group, post, words, done
 
     def close(self) -> None:
         """Let go of the models; later answers go nowhere."""
@@ -266,6 +271,11 @@ class Hearing:
             return
         due = (question.due - question.at) / self._stream.rate
         answer = await self._turns.assess(question.start, question.at, due)
+        advised = self._done(question.at)
+        if advised is not None:  # two models that listen differently: their mean is the better one
+            known = answer.probability
+            belief = advised if known is None else (known + advised) / 2
+            answer = replace(answer, probability=belief)
         if self._group is not None:
             self._tell(answer)
 

@@ -224,9 +224,16 @@ class FakeLeg:
 class ToldHearing:
     """In place of voice activity and detector: the test says what the caller does."""
 
-    def begin(self, group: Any, post: Any, words: Callable[[int, int], Awaitable[str]]) -> None:
+    def begin(
+        self,
+        group: Any,
+        post: Any,
+        words: Callable[[int, int], Awaitable[str]],
+        done: Callable[[int], float | None],
+    ) -> None:
         self.group = group
         self.words = words
+        self.done = done
 
     def close(self) -> None: ...
     def feed(self, frame: AudioFrame) -> None: ...

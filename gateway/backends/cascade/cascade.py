@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field, replace
-from typing import Literal, assert_never
+from collections.abc import Callable
+from dataclasses import replace
+from typing import assert_never
 
+from gateway.backends.cascade.choices import close
+from gateway.backends.cascade.job import CascadeSettings, Drain, Job, PartFailed
 from gateway.backends.cascade.turn_words import TurnWords
 from gateway.events import (
     AgentAudio,
@@ -19,6 +21,7 @@ from gateway.events import (
     BackendCommand,
     BackendLost,
     BackendReady,
+    BackendTurn,
     CallerWords,
     CancelReply,
     Disregard,
@@ -49,6 +52,7 @@ from gateway.ports import (
     TextDelta,
     ToolDelta,
     Transcript,
+    TurnAdvice,
     Voice,
 )
 from media.frame import AudioFrame
@@ -56,55 +60,18 @@ from media.frame import AudioFrame
 EARLY_FRAMES = 500
 """Sound kept while the parts are still being opened: ten seconds, far more than that takes."""
 
+ADVICE_SECONDS = 0.3
+"""How far behind a pause a recogniser's judgement of it may lie: it speaks every 0.25 s or so."""
+
+TRAITS = BackendTraits(truncates=False, formats=("l16",))
+
+__all__ = ["Cascade", "CascadeSettings"]
+
 Emit = Callable[[BackendEvent], None]
-Part = Literal["recogniser", "model", "voice"]
-
-
-@dataclass(frozen=True, slots=True)
-class CascadeSettings:
-    """Limits of the parts; seconds."""
-
-    transcript_seconds: float = 3.0
-    "a recogniser that needs longer has failed: it works on a turn's tail, already heard"
-    first_token_seconds: float = 8.0
-    token_seconds: float = 5.0
-    "the longest gap between two tokens"
-    first_sound_seconds: float = 5.0
-    draft_voice: bool = False
-    "synthesise drafts too; their sound still waits for the confirmation"
-
-
-class PartFailed(Exception):
-    """A part of the cascade failed or hung."""
-
-    def __init__(self, part: Part, reason: str) -> None:
-        super().__init__(f"{part}: {reason}")
-        self.part: Part = part
-        self.reason = reason
-
-
-@dataclass(slots=True)
-class _Job:
-    """One reply at work."""
-
-    reply: int
-    turn: int
-    start: int
-    end: int
-    history: tuple[Entry, ...]
-    text: str = ""
-    again: bool = False
-    utterance: int = 0
-    "0 until the turn is confirmed"
-    confirmed: asyncio.Event = field(default_factory=asyncio.Event)
-    answers: asyncio.Queue[AnswerTool] = field(default_factory=lambda: asyncio.Queue(64))
-    task: asyncio.Task[None] | None = None
 
 
 class Cascade:
     """Runs replies for one call; decides nothing about turns."""
-
-    traits = BackendTraits(truncates=False, formats=("l16",))
 
     def __init__(
         self,
@@ -113,41 +80,54 @@ class Cascade:
         voice: Voice,
         settings: CascadeSettings | None = None,
         name: str = "cascade",
+        *,
+        drives: bool = False,
     ) -> None:
+        """`drives`: the recogniser decides when the caller is done."""
+        self.traits = replace(TRAITS, owns_turns=drives, drafts=not drives)
         self._recogniser = recogniser
         self._model = model
         self._voice = voice
         self._settings = settings or CascadeSettings()
         self._name = name
-        self._jobs: dict[int, _Job] = {}
+        self._jobs: dict[int, Job] = {}
         self._group: asyncio.TaskGroup | None = None
         self._stream: RecogniserStream | None = None
         self._emit: Emit = lambda event: None
         self._start: BackendStart | None = None
         self._early: deque[AudioFrame] = deque(maxlen=EARLY_FRAMES)
-        self._early_jobs: list[_Job] = []
+        self._early_jobs: list[Job] = []
         self._turn: TurnWords | None = None
+        self._advice: TurnAdvice | None = None
+        self._driven = ""
+        "words of the turn that the recogniser ended last"
 
     # --- the port ---------------------------------------------------------------------------
 
     async def run(self, start: BackendStart, emit: Emit) -> None:
         """Serve one call until cancelled."""
         self._start, self._emit = start, emit
-        self._stream = self._recogniser.open(start.info.rate, start.hints)
+        self._stream = self._recogniser.open(start.info.rate, start.hints, self._partial)
         while self._early:
             self._stream.feed(self._early.popleft())
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                serve = getattr(self._stream, "serve", None)
+                serving = group.create_task(serve()) if serve is not None else None
                 self._turn = TurnWords(self._stream, group, start.info.rate)
                 emit(BackendReady(self._name))
                 for job in self._early_jobs:
                     self._begin(job)
                 self._early_jobs.clear()
-                await asyncio.Event().wait()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    await self._stream.close()
+                    if serving is not None:
+                        serving.cancel()
         finally:
             self._group = self._turn = None
-            await self._stream.close()
 
     def hear(self, frame: AudioFrame) -> None:
         """Pass the caller's sound to the recogniser."""
@@ -161,7 +141,7 @@ class Cascade:
         match command:
             case Draft():
                 self._begin(
-                    _Job(command.reply, command.turn, command.start, command.end, command.history)
+                    Job(command.reply, command.turn, command.start, command.end, command.history)
                 )
             case Respond():
                 self._respond(command)
@@ -188,9 +168,30 @@ class Cascade:
             return Transcript("", final=False)
         return await self._turn.upto(end)
 
+    def done(self, at: int) -> float | None:
+        """Give the recogniser's own probability that the caller was done at `at`; None: it has
+        none, or had not listened so far."""
+        advice = self._advice
+        rate = self._start.info.rate if self._start is not None else 0
+        if advice is None or advice.position < at - ADVICE_SECONDS * rate:
+            return None
+        return advice.probability
+
+    def _partial(self, heard: Transcript) -> None:
+        """Keep what a recogniser that judges turns says; where it decides, pass it on."""
+        advice = self._advice = heard.turn or self._advice
+        if heard.turn is None or advice is None or not self.traits.owns_turns:
+            return
+        if advice.kind == "started":
+            self._emit(BackendTurn("speech_started"))
+        elif advice.kind == "ended" and heard.text.strip():
+            self._driven = heard.text
+            self._emit(BackendTurn("speech_stopped"))
+            self._emit(BackendTurn("ended", heard.text))
+
     # --- replies ----------------------------------------------------------------------------
 
-    def _begin(self, job: _Job) -> None:
+    def _begin(self, job: Job) -> None:
         self._jobs[job.reply] = job
         if self._group is None:
             self._early_jobs.append(job)
@@ -200,7 +201,7 @@ class Cascade:
     def _respond(self, command: Respond) -> None:
         job = self._jobs.get(command.reply)
         if job is None:
-            job = _Job(
+            job = Job(
                 command.reply,
                 command.turn,
                 command.start,
@@ -209,6 +210,8 @@ class Cascade:
                 text=command.text,
                 again=command.again,
             )
+            if self.traits.owns_turns and not command.again:
+                job.text = job.text or self._driven
             job.utterance = command.utterance
             job.confirmed.set()
             self._begin(job)
@@ -225,7 +228,7 @@ class Cascade:
         elif job in self._early_jobs:
             self._early_jobs.remove(job)
 
-    async def _serve(self, job: _Job) -> None:
+    async def _serve(self, job: Job) -> None:
         try:
             await self._reply(job)
         except* PartFailed as failures:
@@ -234,7 +237,7 @@ class Cascade:
         finally:
             self._jobs.pop(job.reply, None)
 
-    async def _reply(self, job: _Job) -> None:
+    async def _reply(self, job: Job) -> None:
         history = job.history
         if not job.again:
             text = job.text or await self._transcribe(job)
@@ -256,7 +259,7 @@ class Cascade:
             job.utterance = answer.utterance or job.utterance
         self._emit(ReplyEnded(job.reply))
 
-    async def _transcribe(self, job: _Job) -> str:
+    async def _transcribe(self, job: Job) -> str:
         assert self._turn is not None
         try:
             async with asyncio.timeout(self._settings.transcript_seconds):
@@ -269,7 +272,7 @@ class Cascade:
 
     # --- one round of the model, spoken as it comes --------------------------------------------
 
-    async def _generate(self, job: _Job, history: tuple[Entry, ...]) -> int:
+    async def _generate(self, job: Job, history: tuple[Entry, ...]) -> int:
         """Speak one answer of the model; give the number of tools it asked for."""
         tokens: asyncio.Queue[str | None] = asyncio.Queue(256)
         async with asyncio.TaskGroup() as group:
@@ -282,7 +285,7 @@ class Cascade:
         return asked
 
     async def _think(
-        self, job: _Job, history: tuple[Entry, ...], tokens: asyncio.Queue[str | None]
+        self, job: Job, history: tuple[Entry, ...], tokens: asyncio.Queue[str | None]
     ) -> int:
         assert self._start is not None
         request = ModelRequest(
@@ -321,11 +324,11 @@ class Cascade:
         except OSError as broken:
             raise PartFailed("model", str(broken)) from broken
         finally:
-            await _close(stream)
+            await close(stream)
         await tokens.put(None)
         return asked
 
-    async def _speak(self, job: _Job, tokens: asyncio.Queue[str | None]) -> None:
+    async def _speak(self, job: Job, tokens: asyncio.Queue[str | None]) -> None:
         """Give the tokens to the voice, and its sound to the call once the turn is confirmed."""
         assert self._start is not None
         rate = self._start.info.rate
@@ -333,7 +336,7 @@ class Cascade:
             await job.confirmed.wait()
         spoken: list[str] = []
         samples = 0
-        sound = self._voice.speak(_Drain(tokens), rate)
+        sound = self._voice.speak(Drain(tokens), rate)
         try:
             while True:
                 chunk = await anext(sound, None)
@@ -350,7 +353,7 @@ class Cascade:
         except (OSError, TimeoutError) as broken:
             raise PartFailed("voice", str(broken) or "no sound in time") from broken
         finally:
-            await _close(sound)
+            await close(sound)
         if samples:
             text = "".join(spoken)
             asks = text.rstrip().endswith("?")
@@ -361,27 +364,3 @@ def _first(failures: ExceptionGroup[PartFailed]) -> PartFailed:
     """Give the first failure of a group; what followed it is its consequence."""
     failure = failures.exceptions[0]
     return _first(failure) if isinstance(failure, ExceptionGroup) else failure
-
-
-class _Drain:
-    """Reads the tokens; whoever is cancelled while reading can be followed by another reader."""
-
-    def __init__(self, tokens: asyncio.Queue[str | None]) -> None:
-        self._tokens = tokens
-        self._over = False
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self
-
-    async def __anext__(self) -> str:
-        token = None if self._over else await self._tokens.get()
-        if token is None:
-            self._over = True
-            raise StopAsyncIteration
-        return token
-
-
-async def _close(stream: AsyncIterator[object]) -> None:
-    close = getattr(stream, "aclose", None)
-    if close is not None:
-        await close()
