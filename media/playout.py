@@ -235,19 +235,23 @@ class Playout:
             self._held = False
             self._far.excuse()
 
-    def rewind(self, now: float) -> None:
-        """Take back what the far side, cleared just now, will not play; old marks are void.
+    def rewind(self, now: float) -> bool:
+        """Take back what the far side, told to clear now, will not play; old marks are void.
 
-        Where the far side cannot be cleared nothing needs to be taken back.
+        False: there is nothing to take back, or the far side cannot be cleared; leave it alone.
         """
         if not self._clears:
-            return
+            return False
+        self._far.until_clear(now)
+        if self._far.next_change() is None:
+            return False
         self.generation += 1
         for whose, content in self._far.empty(now):
             whose.buffer[:0] = content
             self.waiting += len(content) // self.form.bytes_per_sample
             if not self._queue or self._queue[0] is not whose:
                 self._queue.appendleft(whose)
+        return True
 
     def flush(self, now: float) -> list[Position]:
         """Drop all that waits, count the far side as cleared, say what was heard of what.

@@ -1,0 +1,174 @@
+"""How a call speaks: sound into the ledger, on its way when it is due, and what was heard of it.
+
+Runs on the loop and returns at once; what was heard comes back to the call as events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from gateway.call.ear import ContinuousStream
+from gateway.call.hearing import Hearing
+from gateway.call.onset import Onsets
+from gateway.call.speech import Speech
+from gateway.call.state import Event
+from gateway.call.track import Track
+from gateway.events import (
+    AgentBeganSounding,
+    AgentHeard,
+    Duck,
+    EndUtterance,
+    Flush,
+    Heard,
+    Hold,
+    Play,
+    PlayoutDry,
+    PlayoutFlushed,
+    PlayoutStalled,
+    Resume,
+)
+from gateway.ports import Leg, Witness
+from media.playout import Began, Dry, Finished, PlayoutEvent, Position, Stalled
+
+DUCK_DB = -14.0
+"""How far the agent's voice is lowered while a sound of the caller is judged: clearly given way,
+still understood."""
+
+PlayoutEffect = Play | EndUtterance | Duck | Hold | Resume | Flush
+
+
+class Mouth:
+    """Performs what concerns the agent's sound on one leg; decides nothing about it."""
+
+    def __init__(
+        self,
+        leg: Leg,
+        stream: ContinuousStream,
+        hearing: Hearing,
+        speech: Speech,
+        track: Track | None,
+        witness: Witness | None,
+        post: Callable[[Event], None],
+    ) -> None:
+        self._leg = leg
+        self._playout = leg.playout
+        self._stream = stream
+        self._hearing = hearing
+        self._speech = speech
+        self._track = track
+        self._witness = witness
+        self._post = post
+        self._onsets = Onsets(leg.playout.form)
+
+    def perform(self, effect: PlayoutEffect, now: float) -> None:
+        """Perform one effect."""
+        match effect:
+            case Play(utterance=utterance, pcm=pcm, payload=payload):
+                self._playout.push(utterance, payload or self._playout.form.encode(pcm))
+                self._audible(utterance, self._onsets.push(utterance, pcm, payload))
+            case EndUtterance(utterance=utterance):
+                self._playout.end(utterance)
+            case Duck():
+                self._playout.duck(DUCK_DB)
+            case Hold():
+                self._hold(now)
+            case Resume():
+                self._playout.resume(now)
+            case Flush():
+                self._flush(now)
+            case _:
+                assert_never(effect)
+
+    def tick(self, now: float) -> None:
+        """Send what is due, and notice what was heard by now."""
+        chunks = self._playout.pull(now)
+        self._leg.send(chunks)
+        if chunks:
+            position = self._stream.position(now)
+            self._hearing.agent_sent(position, chunks)
+            if self._track is not None:
+                for chunk in chunks:
+                    self._track.went(position, chunk.payload)
+        for event in self._playout.poll(now):
+            self._happened(event)
+        if self._witness is not None:
+            self._caption(self._witness, now)
+
+    # --- manners -------------------------------------------------------------------------------
+
+    def _hold(self, now: float) -> None:
+        """Be silent now, losing nothing: what the far side has not played comes back here."""
+        self._playout.hold()
+        if self._playout.rewind(now):
+            self._leg.clear()
+            self._taken_back(self._stream.position(now))
+
+    def _flush(self, now: float) -> None:
+        heard = tuple(_heard(position) for position in self._playout.flush(now))
+        self._leg.clear()
+        for each in heard:
+            self._audible(each.utterance, self._onsets.over(each.utterance))
+        self._taken_back(self._stream.position(now))
+        self._hearing.agent_fell()
+        self._post(PlayoutFlushed(heard))
+        self._observe_fall()
+
+    def _taken_back(self, position: int) -> None:
+        self._hearing.taken_back(position)
+        if self._track is not None:
+            self._track.cleared(position)
+
+    # --- what was heard ------------------------------------------------------------------------
+
+    def _happened(self, event: PlayoutEvent) -> None:
+        match event:
+            case Began(utterance=utterance, when=when):
+                said = self._speech.get(utterance)
+                if said is not None:
+                    self._hearing.agent_began(said.interruptible, said.asks)
+                if self._witness is not None:
+                    self._witness.observe("agent_began", {"utterance": utterance})
+                self._audible(utterance, self._onsets.began(utterance, when))
+            case Finished(position=position):
+                self._audible(position.utterance, self._onsets.over(position.utterance))
+                self._post(AgentHeard(_heard(position)))
+            case Dry():
+                self._hearing.agent_fell()
+                self._observe_fall()
+                self._post(PlayoutDry())
+            case Stalled(seconds=seconds):
+                self._post(PlayoutStalled(seconds))
+            case _:
+                assert_never(event)
+
+    def _audible(self, utterance: int, when: float | None) -> None:
+        if when is not None:
+            self._post(AgentBeganSounding(utterance, when))
+
+    # --- what a page is shown ------------------------------------------------------------------
+
+    def _observe_fall(self) -> None:
+        if self._witness is not None:
+            self._witness.observe("agent_fell", {})
+
+    def _caption(self, witness: Witness, now: float) -> None:
+        """Show the words that were heard by now, and none that were not."""
+        rate = self._leg.info.rate
+        for utterance in self._speech.sounding():
+            position = self._playout.heard(utterance.id, now)
+            if position.heard:
+                text = utterance.heard_text(position.heard / rate, position.queued / rate)
+                witness.caption(utterance.id, text)
+
+
+def _heard(position: Position) -> Heard:
+    return Heard(
+        position.utterance,
+        position.queued,
+        position.sent,
+        position.heard,
+        position.error,
+        position.basis,
+        position.finished,
+    )
