@@ -36,6 +36,9 @@ ANSWER_SECONDS = 0.2
 STALE_SECONDS = 1.0
 """Old sound that survives a clear comes right behind it; later it would be a new, early answer."""
 
+MARKED_SECONDS = 0.25
+"""The first sound after a clear is marked sooner, by whoever marks generations."""
+
 FRAME_SECONDS = 0.02
 
 
@@ -175,7 +178,7 @@ class _View:
         held = self._held(onset, until if clear is None else clear)
         stop = clear if held is None else held
         stopped = None if stop is None else self._last_audible(onset, stop)
-        resumed = held is not None and self._goes_on(held, said, until if clear is None else clear)
+        resumed = stop is not None and self._goes_on(stop, said, until, cleared=held is None)
         answer = None if resumed else self._reply(self._after(said, stopped), until)
         first = None if answer is None else answer[0]
         return CutIn(
@@ -202,17 +205,22 @@ class _View:
                 return end if end < until else None
         return None
 
-    def _goes_on(self, held: int, said: Said, until: int) -> bool:
-        """Say whether the same speech went on before anything was cleared."""
-        following = next((start for start, _ in self.supply if held < start < until), None)
+    def _goes_on(self, stop: int, said: Said, until: int, *, cleared: bool) -> bool:
+        """Say whether the same speech went on after it stopped, before anything was cleared."""
+        until = min((at for at in self.tape.clears if stop < at < until), default=until)
+        following = self._following(stop, until)
         if following is None:
             return False
-        before = [name for at, name in self.tape.marks if at <= held]
+        before = [name for at, name in self.tape.marks if at <= stop]
         after = [name for at, name in self.tape.marks if at > following]
         if before and after and (same := same_speech(before[-1], after[0])) is not None:
             return same
         # Marks that say nothing: an answer would not come while the caller is still talking.
-        return following < said.speech_end + round(ANSWER_SECONDS * self.rate)
+        return not cleared and following < said.speech_end + round(ANSWER_SECONDS * self.rate)
+
+    def _following(self, stop: int, until: int) -> int | None:
+        """Give where there is sound again after `stop`."""
+        return next((start for start, _ in self.supply if stop < start < until), None)
 
     def _last_audible(self, onset: int, stop: int) -> int | None:
         """Give the end of what was audible before `stop`, if it sounded past the onset."""
@@ -234,6 +242,8 @@ class _View:
         total = 0
         voiced = audible(self.pcm, self.rate, join_seconds=0.0) if self.tape.clears else []
         for clear in self.tape.clears:
+            if self._is_new(clear):
+                continue
             talking = [s.speech_end for s in self.tape.said if s.speech_start <= clear]
             until = max([clear + round(ANSWER_SECONDS * self.rate), *talking[-1:]])
             until = min(until, clear + round(STALE_SECONDS * self.rate))
@@ -243,6 +253,18 @@ class _View:
                 if start < until and end > clear
             )
         return self.seconds(total)
+
+    def _is_new(self, clear: int) -> bool:
+        """Say whether the marks show that what followed a clear was sent after it."""
+        following = self._following(clear, self.end)
+        if following is None:
+            return False
+        soon = following + round(MARKED_SECONDS * self.rate)
+        before = [g for at, name in self.tape.marks if at <= clear and (g := generation(name))]
+        after = [
+            g for at, name in self.tape.marks if following < at <= soon and (g := generation(name))
+        ]
+        return bool(before and after) and max(after) > before[-1]
 
     def missing_frames(self) -> int:
         """Count frames' worth of gaps inside speech; a caller who talks may have caused a gap."""
@@ -258,13 +280,19 @@ class _View:
         return missing
 
 
-_MARK = re.compile(r"g\d+:u(\d+):\d+")
+_MARK = re.compile(r"g(\d+):u(\d+):\d+")
 
 
 def same_speech(one: str, other: str) -> bool | None:
     """Say whether two marks belong to one utterance; None where their names do not tell."""
     first, second = _MARK.fullmatch(one), _MARK.fullmatch(other)
-    return None if first is None or second is None else first[1] == second[1]
+    return None if first is None or second is None else first[2] == second[2]
+
+
+def generation(mark: str) -> int:
+    """Give the generation that a mark names: it counts the clears before it. 0: it names none."""
+    found = _MARK.fullmatch(mark)
+    return 0 if found is None else int(found[1])
 
 
 def _joined(intervals: Iterable[Interval], pause: int) -> list[Interval]:

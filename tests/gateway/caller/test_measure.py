@@ -145,6 +145,41 @@ def test_marks_tell_a_resumed_speech_from_an_answer(after: str, resumed: bool) -
     assert (figures.response is None) is resumed
 
 
+def test_a_pause_may_be_made_by_a_clear() -> None:
+    """What was not heard comes again in a new generation: it is no old sound, and no answer."""
+    one = tape(cut(6.0, 7.5))
+    hear(one, 5.0, tone(1.3))
+    one.clears.append(at(6.3))
+    one.marks += [(at(6.3), "g1:u4:8000"), (at(6.4), "g1:u4:8800"), (at(7.02), "g2:u4:8160")]
+    hear(one, 7.0, tone(2.0))
+    figures = measure(one)
+    (cut_in,) = figures.cut_ins
+    assert cut_in.resumed
+    assert cut_in.stop_delay == pytest.approx(0.3, abs=0.001)
+    assert figures.audio_after_clear_seconds == 0
+
+
+def test_old_sound_is_old_whatever_its_marks_say_of_the_speech() -> None:
+    one = tape(cut(6.0, 7.5))
+    hear(one, 5.0, tone(1.3))
+    one.clears.append(at(6.3))
+    one.marks += [(at(6.3), "g1:u4:8000"), (at(6.52), "g1:u4:8160")]
+    hear(one, 6.5, tone(0.4))
+    assert measure(one).audio_after_clear_seconds == pytest.approx(0.4, abs=0.001)
+
+
+def test_a_claim_after_a_pause_clears_twice_and_is_not_resumed() -> None:
+    one = tape(cut(6.0, 7.5))
+    hear(one, 5.0, tone(1.3))
+    one.clears += [at(6.3), at(6.5)]
+    one.marks += [(at(6.2), "g1:u4:8000"), (at(8.02), "g3:u5:160")]
+    hear(one, 8.0, tone(2.0))
+    (figures,) = measure(one).cut_ins
+    assert figures.stop_delay == pytest.approx(0.3, abs=0.001)
+    assert not figures.resumed
+    assert figures.response == pytest.approx(0.5, abs=0.001)
+
+
 def test_an_agent_that_talks_on_stops_at_its_end() -> None:
     one = tape(cut(6.0, 6.5))
     hear(one, 5.0, tone(4.0))
