@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from turn.events import SpeechStarted, SpeechStopped, VoiceScored
+from turn.loudness import EchoTail, Loudness
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,62 +64,43 @@ class Gate:
         "the same as the voice model sees it, some 70 ms later"
         self.seconds = 0.0
         "voiced sound in the present or last speech"
-        self._noise = -70.0
-        self._usual: float | None = None
-        self._echo_level = -96.0
-        self._echo_until = 0
+        settings = self._settings
+        self._loudness = Loudness()
+        self._echo = EchoTail(settings.echo, int(settings.echo_after * rate), settings.echo_below)
         self._run_start: int | None = None
         self._run_voiced = 0
         self._recent: deque[VoiceScored] = deque(maxlen=16)
-        self._levels: deque[float] = deque(maxlen=31)  # one second of voiced windows
 
     @property
     def level(self) -> float:
-        """Level of the present or last speech in dBFS: the upper quartile of its windows."""
-        if not self._levels:
-            return -30.0
-        ordered = sorted(self._levels)
-        return ordered[(len(ordered) * 3) // 4]
+        """Level of the present or last speech in dBFS."""
+        return self._loudness.speech
 
     @property
     def usual(self) -> float | None:
         """Level at which this caller usually speaks; None before the first speech."""
-        return self._usual
+        return self._loudness.usual
 
     def feed(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
         """Take the next window; give what it decides."""
         settings = self._settings
         self._recent.append(window)
-        score = 0.0 if self._ours(window) else window.probability
-        loud = window.level > self._noise + settings.loud
+        score = 0.0 if self._echo.holds(window) else window.probability
+        loud = window.level > self._loudness.noise + settings.loud
         threshold = settings.offset if self.voiced or loud else settings.onset
         self.rising = score >= threshold
         if self.rising:
             return self._voice(window)
         self._run_start = None
         if not self.voiced:
-            # Down within 0.1 s, up within 1.5 s: the noise is what is left between sounds.
-            pace = 0.3 if window.level < self._noise else 0.02
-            self._noise += (window.level - self._noise) * pace
+            self._loudness.quiet(window.level)
             return []
         return self._silence(window)
-
-    def _ours(self, window: VoiceScored) -> bool:
-        """Say whether a window is our own sound, or the end of it."""
-        settings = self._settings
-        if window.echo >= settings.echo:
-            after = window.end > self._echo_until
-            self._echo_level = window.level if after else max(window.level, self._echo_level - 0.5)
-            self._echo_until = window.end + int(settings.echo_after * self._rate)
-            return True
-        return (
-            window.end <= self._echo_until and window.level < self._echo_level - settings.echo_below
-        )
 
     def _voice(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
         length = window.end - window.start
         if self.voiced:
-            self._levels.append(window.level)
+            self._loudness.voiced(window.level)
             self.end = window.end
             self.seconds += length / self._rate
             return []
@@ -128,8 +110,8 @@ class Gate:
         self._run_voiced += length
         if self._run_voiced < self._settings.least * self._rate:
             return []
-        self._levels.clear()
-        self._levels.extend(each.level for each in self._recent if each.start >= self._run_start)
+        first = self._run_start
+        self._loudness.begin(each.level for each in self._recent if each.start >= first)
         self.start = self._onset(self._run_start)
         self.end = window.end
         self.seconds = (window.end - self.start) / self._rate
@@ -146,13 +128,13 @@ class Gate:
             self.seconds = max(0.0, self.seconds - (self.end - edge) / self._rate)
             self.end = edge
         self.voiced = False
-        level = self.level
-        self._usual = level if self._usual is None else self._usual + 0.3 * (level - self._usual)
+        self._loudness.end()
         return [SpeechStopped(window.end, self.end)]
 
     def _audible(self) -> float:
         """Give the level under which nothing is this caller's voice."""
-        return max(self._noise + self._settings.above_noise, self.level - self._settings.fall)
+        noise, speech = self._loudness.noise, self._loudness.speech
+        return max(noise + self._settings.above_noise, speech - self._settings.fall)
 
     def _offset(self) -> int:
         """Find the last voiced sample: back from the model's edge to where the level was up."""
@@ -170,7 +152,8 @@ class Gate:
     def _onset(self, start: int) -> int:
         """Find the first voiced sample: on from the model's edge while the level is up before."""
         bound = max(self.end, start - int(self._settings.look_back * self._rate))
-        loud = max(self._noise + 2 * self._settings.above_noise, self.level - self._settings.fall)
+        noise, speech = self._loudness.noise, self._loudness.speech
+        loud = max(noise + 2 * self._settings.above_noise, speech - self._settings.fall)
         edge = start
         for window in reversed(self._recent):
             if window.end > edge:

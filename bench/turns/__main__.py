@@ -23,7 +23,7 @@ from bench.turns.fit import held_out
 from bench.turns.hearing import Memory
 from bench.turns.plot import Point, Sides, draw
 from bench.turns.recordings import Recording, load, scored
-from bench.turns.spans import budgets, spans
+from bench.turns.spans import Budgets, budgets, spans
 from gateway.ears import ears
 from inference.runtime import Runtime
 from turn.offline import Ears
@@ -76,56 +76,69 @@ def _measure(
         for name, each in ends.named_profiles().items()
     ]
     _say("pauses one by one")
-    found = spans(turns, hearing)
-    by_budget = {
-        "silence": budgets([0.0] * len(found), found),
-        "semantic": budgets([each.probability for each in found], found),
-        "semantic + words": budgets([each.believed() for each in found], found),
-    }
-    checked = [ends.summary("weights of other speakers", held_out(turns, found, hearing))]
-    for later in LATER:
-        shifted = ends.outcomes([each.later(later) for each in turns], hearing, DEFAULT)
-        checked.append(ends.summary(f"heard {1000 * later:.0f} ms later", shifted))
+    by_budget = _budgets(turns, hearing)
+    _say("speakers apart, and recordings heard a little later")
+    apart = _apart(turns, results[CHOSEN], hearing)
     _say("sounds over the agent's voice, and echo")
     over = overlaps.heard(recordings, hearing)
     echo = _echo(recordings, hearing)
     _say("curves")
     curves = _curves(turns, hearing)
-    chosen = {each.method: _points(each) for each in by_method}
-    draw(out / "turns.png", curves, chosen, GOALS)
-    groups = [ends.summary(*each) for each in _by_speaker(results[CHOSEN])]
+    draw(out / "turns.png", curves, {each.method: _points(each) for each in by_method}, GOALS)
     parts = {
         "Ends of turns": report.ends(by_method),
         "Profiles": report.ends(by_profile),
-        "The default, taken apart": report.ends([*groups, *checked]),
+        "The default, taken apart": report.ends(apart),
         "Drafts": report.drafts(by_profile),
         "Where the default is wrong or slow": report.misses(results[CHOSEN]),
         "Pauses one by one, best policies": report.budgets(by_budget),
-        "Over the agent's voice (median / 95th percentile, from the first voiced sample)": (
-            report.overlaps(over)
-        ),
+        "Over the agent's voice (median / 95th percentile)": report.overlaps(over),
         "Lines with echo": report.echoes(echo),
         "Cost": report.costs(memory.prices) + "\n\n" + _per_turn(by_method, memory),
     }
     text = "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items())
     (out / "turns.md").write_text(text + "\n", encoding="utf-8")
-    document = {
-        "turns": len(turns),
-        "methods": [asdict(each) for each in by_method],
-        "profiles": [asdict(each) for each in by_profile],
-        "speakers": [asdict(each) for each in (*groups, *checked)],
-        "budgets": {name: asdict(each) for name, each in by_budget.items()},
-        "overlaps": [asdict(each) for each in over],
-        "echo": [asdict(each) for each in echo],
-        "curves": {
-            name: [[asdict(side) for side in point] for point in points]
-            for name, points in curves.items()
-        },
-        "costs": {name: asdict(each) for name, each in memory.prices.items()},
-    }
-    (out / "turns.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    _write(
+        out / "turns.json",
+        turns=len(turns),
+        methods=by_method,
+        profiles=by_profile,
+        apart=apart,
+        budgets=by_budget,
+        overlaps=over,
+        echo=echo,
+        curves=curves,
+        costs=memory.prices,
+    )
     print(text)
     _say(f"written to {out}/turns.md, turns.json and turns.png")
+
+
+def _write(path: Path, **parts: object) -> None:
+    text = json.dumps(parts, indent=1, default=lambda each: asdict(each))
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _budgets(turns: Sequence[Recording], hearing: Ears) -> dict[str, Budgets]:
+    found = spans(turns, hearing)
+    return {
+        "silence": budgets([0.0] * len(found), found),
+        "semantic": budgets([each.probability for each in found], found),
+        CHOSEN: budgets([each.believed() for each in found], found),
+    }
+
+
+def _apart(
+    turns: Sequence[Recording], results: Sequence[ends.Outcome], hearing: Ears
+) -> list[ends.Summary]:
+    """Sum up groups of speakers, weights that a speaker had no part in, and shifted windows."""
+    found = [ends.summary(*each) for each in _by_speaker(results)]
+    others = held_out(turns, spans(turns, hearing), hearing)
+    found.append(ends.summary("weights of other speakers", others))
+    for later in LATER:
+        shifted = ends.outcomes([each.later(later) for each in turns], hearing, DEFAULT)
+        found.append(ends.summary(f"heard {1000 * later:.0f} ms later", shifted))
+    return found
 
 
 def _curves(turns: Sequence[Recording], hearing: Ears) -> dict[str, list[Sides]]:

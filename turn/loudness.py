@@ -1,0 +1,82 @@
+"""How loud the line, the caller and our own echo are: what is heard is judged against that."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from turn.events import VoiceScored
+
+WINDOWS = 31
+"""One second of the usual windows of 32 ms: the speaker's level over the last few syllables."""
+
+UNHEARD = -70.0
+"""dBFS taken for the line's noise until it is heard: between digital silence and G.711's own."""
+
+DOWN, UP = 0.3, 0.02
+"""How fast the noise is followed, a window: within 0.1 s down, within 1.5 s up, since noise is what
+is left between sounds."""
+
+LEARN = 0.3
+"""How much of the usual level each speech makes: the last three count for two thirds."""
+
+ECHO_FADE = 0.5
+"""dB by which an echo's level is forgotten a window, 15 dB a second."""
+
+
+class Loudness:
+    """Levels of the line and of the caller, in dBFS."""
+
+    def __init__(self) -> None:
+        self.noise = UNHEARD
+        "the line without anybody's voice"
+        self.usual: float | None = None
+        "at which this caller usually speaks; None before the first speech ended"
+        self._voiced: deque[float] = deque(maxlen=WINDOWS)
+
+    @property
+    def speech(self) -> float:
+        """Give the level of the present or last speech: the upper quartile of its windows."""
+        if not self._voiced:
+            return self.noise
+        ordered = sorted(self._voiced)
+        return ordered[(len(ordered) * 3) // 4]
+
+    def quiet(self, level: float) -> None:
+        """Take a window without voice."""
+        self.noise += (level - self.noise) * (DOWN if level < self.noise else UP)
+
+    def begin(self, levels: Iterable[float]) -> None:
+        """Take the first voiced windows of a speech."""
+        self._voiced.clear()
+        self._voiced.extend(levels)
+
+    def voiced(self, level: float) -> None:
+        """Take a further voiced window."""
+        self._voiced.append(level)
+
+    def end(self) -> None:
+        """A speech ended: it tells how this caller speaks."""
+        speech = self.speech
+        self.usual = speech if self.usual is None else self.usual + LEARN * (speech - self.usual)
+
+
+class EchoTail:
+    """Knows windows that are our own sound, and the faint ends of it."""
+
+    def __init__(self, share: float, after: int, below: float) -> None:
+        """`share`: explained by our sound; `after`: samples; `below`: dB under the echo."""
+        self._share = share
+        self._after = after
+        self._below = below
+        self._level = UNHEARD
+        self._until = 0
+
+    def holds(self, window: VoiceScored) -> bool:
+        """Take the next window; say whether it is our own sound or the end of it."""
+        if window.echo >= self._share:
+            fresh = window.end > self._until
+            self._level = window.level if fresh else max(window.level, self._level - ECHO_FADE)
+            self._until = window.end + self._after
+            return True
+        return window.end <= self._until and window.level < self._level - self._below
