@@ -67,11 +67,11 @@ class WebrtcCaller:
 
     async def call(self, call_id: str, phone: Phone) -> None:
         """Place one call and return when it is over; `phone` is told how it went."""
-        far = _Browser(self, phone)
+        far = Browser(self, phone)
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await far.connect()
-        except _RefusedError as refused:
+        except RefusedError as refused:
             phone.end("failure", str(refused))
         except TimeoutError:
             phone.end("failure", "no connection in time")
@@ -81,14 +81,21 @@ class WebrtcCaller:
             await far.close()
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """The call was turned away before it was answered."""
 
 
-class _Browser:
-    """One connection."""
+class Browser:
+    """One connection; the far end of a `Phone`."""
 
-    def __init__(self, caller: WebrtcCaller, phone: Phone) -> None:
+    def __init__(
+        self,
+        caller: WebrtcCaller,
+        phone: Phone,
+        told: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        """`told` is given every message of the gateway."""
+        self._told = told
         self._caller = caller
         self._phone = phone
         self._loop = asyncio.get_running_loop()
@@ -110,7 +117,7 @@ class _Browser:
         self._reported = 0.0
 
     async def connect(self) -> None:
-        """Offer, and wait for the connection; raises _RefusedError."""
+        """Offer, and wait for the connection; raises RefusedError."""
         self._take_over_media()
         self._channel.on("message", self._take_message)
         self._pc.on("connectionstatechange", self._changed)
@@ -120,7 +127,7 @@ class _Browser:
         self._type = self._transceiver._codecs[0].payloadType or self._type
         await self._connected.wait()
         if self._pc.connectionState != "connected":
-            raise _RefusedError("the connection failed")
+            raise RefusedError("the connection failed")
         self._phone.begin(self)
 
     async def close(self) -> None:
@@ -133,15 +140,19 @@ class _Browser:
                 self._phone.complain("DELETE was not answered")
         await self._pc.close()
 
+    def connections(self) -> list[Any]:
+        """Give aioice's ends of the connection, whose network a test may take away."""
+        return [self._transceiver.receiver.transport.transport._connection]
+
     async def _ask(self, offer: str) -> str:
         headers = {"Content-Type": "application/sdp", **self._headers()}
         try:
             async with _client() as client:
                 response = await client.post(self._caller.url, content=offer, headers=headers)
         except (httpx.HTTPError, OSError) as error:
-            raise _RefusedError(f"the gateway was not reached: {error}") from None
+            raise RefusedError(f"the gateway was not reached: {error}") from None
         if response.status_code != 201:
-            raise _RefusedError(f"HTTP {response.status_code} {_said(response)}".rstrip())
+            raise RefusedError(f"HTTP {response.status_code} {_said(response)}".rstrip())
         self._session = urljoin(self._caller.url, response.headers["location"])
         return response.text
 
@@ -201,7 +212,7 @@ class _Browser:
         if now - self._reported >= REPORT_SECONDS:
             self._reported = now
             age_ms = 1000 * (now - begins)
-            self._say({"type": "played", "rtp": packet.timestamp, "age_ms": round(age_ms, 2)})
+            self.say({"type": "played", "rtp": packet.timestamp, "age_ms": round(age_ms, 2)})
 
     # --- for the phone ---------------------------------------------------------------------------
 
@@ -220,7 +231,7 @@ class _Browser:
 
     def press(self, key: str) -> None:
         """Send a key."""
-        self._say({"type": "keys", "keys": key})
+        self.say({"type": "keys", "keys": key})
 
     def passed(self, marks: Sequence[str]) -> None:
         """RTP has no marks."""
@@ -230,7 +241,8 @@ class _Browser:
         self._ended = True
         self._loop.call_soon(self._phone.end, "caller", "hung up")
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def say(self, message: dict[str, Any]) -> None:
+        """Send a message on the data channel."""
         if self._channel.readyState == "open":
             self._channel.send(json.dumps({"v": 1, **message}))
 
@@ -240,6 +252,8 @@ class _Browser:
         except ValueError:
             self._phone.complain("the data channel carried no JSON")
             return
+        if self._told is not None:
+            self._told(message)
         if message.get("type") == "end" and not self._ended:
             self._ended = True
             self._session = ""

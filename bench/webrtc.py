@@ -1,0 +1,285 @@
+"""What calls from web pages cost: CPU of the line per call and second, lateness, what dominates.
+
+The line runs in a process of its own, on one core, and its agent sends back what it hears, as in
+aiortc's echo example, which costs 130 to 170 ms per call and second.
+The callers, headless ones that speak, run in a second process on the other cores.
+Run: `python -m bench.webrtc [--calls 20] [--seconds 20]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import multiprocessing
+import multiprocessing.connection
+import os
+import resource
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+import structlog
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+
+from gateway.call.pacer import Pacer
+from gateway.caller.network import NetworkSettings
+from gateway.caller.phone import Phone
+from gateway.caller.plan import CallPlan, Say
+from gateway.caller.sound import load, recording
+from gateway.caller.webrtc import WebrtcCaller
+from gateway.lines.webrtc.line import WebrtcLine
+from gateway.lines.webrtc.settings import WebrtcSettings
+from gateway.ports import Leg, LineEvent, Refusal
+from media.frame import AudioFrame
+
+SPEECH = Path(__file__).parent.parent / "tests/data/speech/complete"
+
+SAMPLE_SECONDS = 0.002
+"""CPU time between two looks at what is running."""
+
+SETTLE_SECONDS = 3.0
+"""After the last call has begun, before anything is counted."""
+
+
+class Echo:
+    """An agent that sends back what it hears."""
+
+    def __init__(self, leg: Leg, pacer: Pacer) -> None:
+        self._leg = leg
+        self._pacer = pacer
+        leg.attach(self)
+        pacer.add(self)
+
+    def hear(self, frame: AudioFrame) -> None:
+        playout = self._leg.playout
+        playout.push(1, playout.form.encode(frame.pcm))
+
+    def notice(self, event: LineEvent) -> None:
+        self._pacer.remove(self)
+
+    def tick(self, now: float) -> None:
+        playout = self._leg.playout
+        self._leg.send(playout.pull(now))
+        playout.poll(now)
+
+
+class Agents:
+    """Answers every call with an echo."""
+
+    def __init__(self, pacer: Pacer) -> None:
+        self.pacer = pacer
+        self.begun = 0
+
+    def admit(self, agent: str) -> Refusal | None:
+        return None
+
+    def begin(self, leg: Leg) -> None:
+        self.begun += 1
+        Echo(leg, self.pacer)
+
+
+class Sampler:
+    """Looks every 2 ms of CPU time at what runs, and counts whose work it is."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def start(self) -> None:
+        signal.signal(signal.SIGPROF, self._look)
+        signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _look(self, _number: int, frame: FrameType | None) -> None:
+        whole = frame
+        while frame is not None:
+            path = frame.f_code.co_filename
+            for place, name in PLACES:
+                if place in path and (not name or frame.f_code.co_name in name.split(",")):
+                    self.counts[LABELS[place, name]] += 1
+                    return
+            frame = frame.f_back
+        self.counts["loop and sockets" if whole is not None else "outside Python"] += 1
+
+
+LABELS = {
+    ("media/opus.py", "encode"): "Opus, encoding",
+    ("media/opus.py", ""): "Opus, decoding",
+    ("pylibsrtp", ""): "SRTP",
+    ("media/jitter", ""): "jitter buffer",
+    ("media/arrivals", ""): "jitter buffer",
+    ("media/reception", ""): "reception",
+    ("media/conceal", ""): "reception",
+    ("media/playout", ""): "ledger",
+    ("media/farside", ""): "ledger",
+    ("rtcsctptransport", ""): "data channel (aiortc)",
+    ("rtcdatachannel", ""): "data channel (aiortc)",
+    ("rtcdtlstransport", ""): "DTLS (aiortc)",
+    ("webrtc/rendered", ""): "ledger",
+    ("webrtc/channel", ""): "messages of the page",
+    ("sip/rtp", ""): "RTP packets",
+    ("webrtc/stream", ""): "RTP packets",
+    ("webrtc/ice", "send_now"): "sending",
+    ("webrtc/ice", ""): "receiving",
+    ("webrtc/peer", ""): "receiving",
+    ("aioice", ""): "ICE checks (aioice)",
+    ("webrtc/leg", ""): "leg",
+    ("gateway/call/pacer", ""): "pacer",
+}
+PLACES = tuple(LABELS)
+
+
+# --- the server's process --------------------------------------------------------------------------
+
+
+def serve(pipe: multiprocessing.connection.Connection, core: int | None, calls: int) -> None:
+    """Run the line until told to stop; say the figures of what was between `count` and `stop`."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(pipe, calls))
+
+
+async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> None:
+    pacer = Pacer()
+    agents = Agents(pacer)
+    line = WebrtcLine(WebrtcSettings(pending=calls), agents, "echo")
+    config = uvicorn.Config(
+        Starlette(routes=line.routes()), port=0, loop="none", lifespan="off", log_config=None
+    )
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    sampler = Sampler()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.serve())
+        group.create_task(line.run())
+        pacer.start()
+        while not server.started:
+            await asyncio.sleep(0.01)
+        pipe.send(server.servers[0].sockets[0].getsockname()[1])
+        await asyncio.to_thread(pipe.recv)
+        before, begun = _cpu(), time.monotonic()
+        ticks, over = pacer.lateness.ticks, pacer.lateness.over_5_ms
+        pacer.lateness.worst = 0.0
+        sampler.start()
+        await asyncio.to_thread(pipe.recv)
+        sampler.stop()
+        pipe.send(
+            {
+                "cpu": _cpu() - before,
+                "seconds": time.monotonic() - begun,
+                "calls": len(line.sessions),
+                "ticks": pacer.lateness.ticks - ticks,
+                "late": pacer.lateness.over_5_ms - over,
+                "worst": pacer.lateness.worst,
+                "samples": sampler.counts,
+            }
+        )
+        pacer.stop()
+        line.stop()
+        server.should_exit = True
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+# --- the callers -----------------------------------------------------------------------------------
+
+
+async def _call(port: int, number: int, seconds: float, sound: bytes, rate: int) -> Phone:
+    caller = WebrtcCaller(f"http://127.0.0.1:{port}/webrtc/echo", rate=rate)
+    plan = CallPlan(
+        (Say(recording("speech", sound, rate)),), hang_up_after=seconds, greeting=0.0
+    )
+    phone = Phone(plan, caller.form, NetworkSettings())
+    await caller.call(f"W{number}", phone)
+    return phone
+
+
+async def _calls(
+    pipe: multiprocessing.connection.Connection, port: int, calls: int, seconds: float
+) -> tuple[list[Phone], dict[str, object]]:
+    rate = 24000
+    one = b"".join(load(path, rate).pcm for path in sorted(SPEECH.glob("*.flac"))[:3])
+    sound = one * (1 + int((seconds + 20) * rate * 2 / len(one)))
+    begin = 0.1 * calls + SETTLE_SECONDS
+    phones: list[Phone] = []
+    figures: dict[str, object] = {}
+
+    async def one_call(number: int) -> None:
+        await asyncio.sleep(0.1 * number)
+        length = begin + seconds + 1 - 0.1 * number
+        phones.append(await _call(port, number, length, sound, rate))
+
+    async def watch() -> None:
+        await asyncio.sleep(begin)
+        pipe.send("count")
+        await asyncio.sleep(seconds)
+        pipe.send("stop")
+        figures.update(await asyncio.to_thread(pipe.recv))
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(watch())
+        for number in range(calls):
+            group.create_task(one_call(number))
+    return phones, figures
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--calls", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    args = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))
+    core = cores[-1] if len(cores) > 1 else None
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(theirs, core, args.calls)
+    )
+    process.start()
+    port = ours.recv()
+    if len(cores) > 1:
+        os.sched_setaffinity(0, set(cores[:-1]))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        phones, figures = runner.run(_calls(ours, port, args.calls, args.seconds))
+    process.join(10)
+    _print(phones, figures)
+
+
+def _print(phones: list[Phone], figures: dict[str, object]) -> None:
+    calls, cpu = int(str(figures["calls"])), float(str(figures["cpu"]))
+    seconds = float(str(figures["seconds"]))
+    counts = figures["samples"]
+    assert isinstance(counts, Counter)
+    whole = counts.total()
+    print(f"{calls} calls for {seconds:.0f} s, each speaking and hearing its echo, on one core")
+    print(f"CPU per call and second: {1000 * cpu / calls / seconds:.1f} ms", end="")
+    print(f" (the core is busy for {100 * cpu / seconds:.0f} %)")
+    print(
+        f"ticks of 20 ms: {figures['ticks']}, over 5 ms late: {figures['late']}, "
+        f"worst {1000 * float(str(figures['worst'])):.1f} ms"
+    )
+    gaps = [_worst_gap(phone) for phone in phones]
+    print(f"longest wait for a frame at the callers: {1000 * max(gaps):.0f} ms")
+    for label, count in counts.most_common(14):
+        own = 1000 * cpu * count / whole / calls / seconds
+        print(f"  {own:5.2f} ms  {100 * count / whole:3.0f} %  {label}")
+
+
+def _worst_gap(phone: Phone) -> float:
+    times = [at for at, _ in phone.tape.arrivals]
+    return float(np.diff(times[50:]).max()) if len(times) > 60 else 0.0
+
+
+if __name__ == "__main__":
+    main()
