@@ -102,18 +102,13 @@ class Browser:
         self._pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._transceiver = self._pc.addTransceiver("audio", direction="sendrecv")
         self._channel = self._pc.createDataChannel("parley", protocol="parley.1")
-        self._encoder = OpusEncoder(caller.rate)
-        self._decoder = OpusDecoder(caller.rate)
-        self._ssrc = self._transceiver.sender._ssrc
-        self._sequence = secrets.randbits(15)
-        self._origin = secrets.randbits(31)
-        self._type = 96
+        self._voice = _Voice(caller.rate, self._transceiver.sender._ssrc)
         self._session = ""
         self._connected = asyncio.Event()
         self._ended = False
         self._silent = 0
-        self._playing = (0, 0.0)
-        "RTP time of the newest frame, and when it begins to be heard"
+        self._begins = 0.0
+        "when the newest frame begins to be heard"
         self._reported = 0.0
 
     async def connect(self) -> None:
@@ -124,7 +119,7 @@ class Browser:
         await self._pc.setLocalDescription(await self._pc.createOffer())
         answer = await self._ask(self._pc.localDescription.sdp)
         await self._pc.setRemoteDescription(RTCSessionDescription(answer, "answer"))
-        self._type = self._transceiver._codecs[0].payloadType or self._type
+        self._voice.type = self._transceiver._codecs[0].payloadType or 96
         await self._connected.wait()
         if self._pc.connectionState != "connected":
             raise RefusedError("the connection failed")
@@ -194,21 +189,21 @@ class Browser:
         sender.stop = nothing
 
     def _hear(self, packet: RtpPacket) -> None:
-        if self._ended or packet.payload_type != self._type or self._phone.schedule.now <= 0:
+        if self._ended or packet.payload_type != self._voice.type or self._phone.schedule.now <= 0:
             return
         try:
-            pcm = self._decoder.decode(packet.payload)
+            pcm = self._voice.decode(packet.payload)
         except ValueError as error:
             self._phone.complain(f"Opus: {error}")
             return
         self._silent = self._silent + 1 if level(pcm) < SILENT_DB else 0
         now = self._loop.time()
-        begins = max(now, self._playing[1] + FRAME_SECONDS)
+        begins = max(now, self._begins + FRAME_SECONDS)
         if self._silent > SILENT_FRAMES:
             begins = now
         else:
             self._phone.hear(pcm)
-        self._playing = (packet.timestamp, begins)
+        self._begins = begins
         if now - self._reported >= REPORT_SECONDS:
             self._reported = now
             age_ms = 1000 * (now - begins)
@@ -218,16 +213,10 @@ class Browser:
 
     def send(self, payload: bytes, start: int) -> None:
         """Send a frame of the caller's sound."""
-        frame = start * 50 // self._caller.rate
-        packet = Packet(
-            self._type,
-            (self._sequence + frame) & 0xFFFF,
-            (self._origin + start * (CLOCK // self._caller.rate)) & 0xFFFFFFFF,
-            self._ssrc,
-            self._encoder.encode(payload),
-        )
-        if self._caller.loses is None or not self._caller.loses(frame):
-            _now(self._transceiver.sender.transport._send_rtp(packet.encode()))
+        packet = self._voice.packet(payload, start)
+        loses = self._caller.loses
+        if loses is None or not loses(start * 50 // self._caller.rate):
+            _now(self._transceiver.sender.transport._send_rtp(packet))
 
     def press(self, key: str) -> None:
         """Send a key."""
@@ -259,6 +248,26 @@ class Browser:
             self._session = ""
             by = "agent" if message.get("by") == "agent" else "failure"
             self._phone.end(by, str(message.get("reason", "")))  # type: ignore[arg-type]
+
+
+class _Voice:
+    """The caller's Opus, and packets whose numbers follow the caller's own clock."""
+
+    def __init__(self, rate: int, ssrc: int) -> None:
+        self.type = 96
+        "payload type"
+        self.decode = OpusDecoder(rate).decode
+        self._encode = OpusEncoder(rate).encode
+        self._rate = rate
+        self._ssrc = ssrc
+        self._sequence = secrets.randbits(15)
+        self._origin = secrets.randbits(31)
+
+    def packet(self, pcm: bytes, start: int) -> bytes:
+        """Make the packet of the frame that begins at position `start`."""
+        sequence = (self._sequence + start * 50 // self._rate) & 0xFFFF
+        timestamp = (self._origin + start * (CLOCK // self._rate)) & 0xFFFFFFFF
+        return Packet(self.type, sequence, timestamp, self._ssrc, self._encode(pcm)).encode()
 
 
 def _client() -> httpx.AsyncClient:

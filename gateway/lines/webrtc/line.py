@@ -13,13 +13,14 @@ from starlette.routing import Route
 from gateway.events import CallInfo
 from gateway.lines.webrtc.access import Access, Admitted, Caller, Denied
 from gateway.lines.webrtc.ice import Hosts
-from gateway.lines.webrtc.leg import Limits, WebrtcLeg
+from gateway.lines.webrtc.leg import WebrtcLeg
 from gateway.lines.webrtc.offer import Agreed
 from gateway.lines.webrtc.peer import Certificates
 from gateway.lines.webrtc.session import Session, Wanted
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.signalling import Signalling
 from gateway.lines.webrtc.tokens import Passes
+from gateway.lines.webrtc.watch import Limits
 from gateway.ports import Answer, Refusal
 
 log = structlog.get_logger("webrtc")

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import structlog
 from aiortc.rtcdtlstransport import RTCCertificate
 
-from gateway.events import CallInfo
+from gateway.events import CallerGone, CallerKey, CallInfo
 from gateway.lines.webrtc.ice import Hosts, Ice
-from gateway.lines.webrtc.leg import Limits, WebrtcLeg
+from gateway.lines.webrtc.leg import WebrtcLeg
 from gateway.lines.webrtc.offer import Agreed, Fragment, IceParameters, Ours, write_answer
 from gateway.lines.webrtc.peer import Peer, Taker
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.stream import Numbers, RtpStream
+from gateway.lines.webrtc.watch import Limits
 
 GOODBYE_SECONDS = 0.4
 """How long the last message has to reach the page before the connection closes: two round trips
@@ -63,9 +64,16 @@ class Session:
         self._reason: tuple[str, bool] = ("", False)
         self._group: asyncio.TaskGroup | None = None
         self._loop = asyncio.get_running_loop()
-        self._early: list[bytes] = []
         self._log = structlog.get_logger("webrtc").bind(call_id=wanted.info.call_id)
-        self._numbers = Numbers(secrets.randbits(32), secrets.randbits(15), secrets.randbits(32))
+        self._stream = RtpStream(
+            wanted.agreed,
+            settings.rate,
+            settings.bitrate,
+            Numbers(secrets.randbits(32), secrets.randbits(15), secrets.randbits(32)),
+            self.info.call_id,
+            time.time() - self._loop.time(),
+            secrets.randbelow,
+        )
         taker = Taker(self._rtp, self._rtcp, self._text, self._alive, self._lost)
         self.peer = Peer(wanted.hosts, settings.ports, certificate, wanted.agreed, taker)
 
@@ -78,7 +86,7 @@ class Session:
             secrets.randbits(62),
             self.ice,
             self.peer.fingerprints,
-            self._numbers.ssrc,
+            self._stream.ssrc,
             self.info.call_id,
             self.info.rate,
         )
@@ -124,7 +132,7 @@ class Session:
         finally:
             self._group = None
             if self.leg is not None:
-                self.leg.gone(*self._reason)
+                self.leg.notice(CallerGone(*self._reason))
             await self._close()
 
     async def _connect(self) -> bool:
@@ -137,20 +145,9 @@ class Session:
             return False
         if self._over.is_set():
             return False
-        stream = RtpStream(
-            self._wanted.agreed,
-            self._settings.rate,
-            self._settings.bitrate,
-            self._numbers,
-            self.info.call_id,
-            time.time() - self._loop.time(),
-            secrets.randbelow,
-        )
         page = self._wanted.agreed.channel_mid is not None
-        self.leg = WebrtcLeg(self.info, stream, self.peer, self._wanted.limits, self.end, page)
-        for packet in self._early:
-            self.leg.take_rtp(packet)
-        self._early.clear()
+        limits = self._wanted.limits
+        self.leg = WebrtcLeg(self.info, self._stream, self.peer, limits, self.end, page)
         self._log.info("connected", codec=self._wanted.agreed.codec.name)
         self._begin(self.leg)
         return True
@@ -178,14 +175,12 @@ class Session:
     # --- what the peer brings --------------------------------------------------------------------
 
     def _rtp(self, packet: bytes) -> None:
-        if self.leg is not None:
-            self.leg.take_rtp(packet)
-        elif len(self._early) < 100:
-            self._early.append(packet)
+        key = self._stream.receive(packet, self._loop.time())
+        if key is not None and self.leg is not None:
+            self.leg.notice(CallerKey(key))
 
     def _rtcp(self, packet: bytes) -> None:
-        if self.leg is not None:
-            self.leg.take_rtcp(packet)
+        self._stream.receive_report(packet, self._loop.time())
 
     def _text(self, text: str) -> None:
         if self.leg is not None:

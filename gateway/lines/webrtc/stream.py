@@ -151,6 +151,56 @@ class Receiver:
         return self._reception.concealer.concealed / self._reception.rate
 
 
+class Outgoing:
+    """Our half: what leaves when, and which sample was where."""
+
+    def __init__(self, agreed: Agreed, form: WireForm, coder: Coder, numbers: Numbers) -> None:
+        clock = agreed.codec.clock
+        self.sender = Sender(numbers.ssrc, numbers.sequence, numbers.timestamp)
+        self.timeline = Timeline(clock, form.rate, self.sender.timestamp)
+        self._type = agreed.payload_type
+        self._coder = coder
+        self._units = clock // 50
+        self._silence = form.silence(round(form.rate * FRAME_SECONDS))
+        self._settled = b""
+        "the packet of silence, once the encoder gives no other"
+        self._silent = 0
+        self._start: float | None = None
+        self._sent = 0
+
+    def tick(self, now: float, chunks: Sequence[Chunk], waiting: bool) -> list[bytes]:
+        """Give the packets of these 20 ms; `waiting` says that sound waits for its moment."""
+        if self._start is None:
+            self._start = now
+        due = round((now - self._start) / FRAME_SECONDS) + 1
+        if due - self._sent > MAX_BEHIND:
+            self._jump(due - self._sent - 1)
+        packets = [self._sound(chunk, now) for chunk in chunks]
+        slack = 1 if waiting else 0
+        while self._sent + slack < due:
+            packets.append(self._sound(None, now))
+        return packets
+
+    def _sound(self, chunk: Chunk | None, now: float) -> bytes:
+        self._sent += 1
+        self.timeline.sent(chunk, now)
+        if chunk is not None:
+            self._silent = 0
+            payload = self._coder.encode(chunk.payload)
+        elif self._silent < SILENT_AFTER:
+            self._silent += 1
+            payload = self._settled = self._coder.encode(self._silence)
+        else:
+            payload = self._settled
+        return self.sender.sound(self._type, payload, self._units)
+
+    def _jump(self, frames: int) -> None:
+        self.sender.skip(frames * self._units)
+        self.timeline.skip(frames * self._units)
+        self.sender.mark()
+        self._sent += frames
+
+
 class RtpStream:
     """Makes our packets and reads theirs."""
 
@@ -179,34 +229,16 @@ class RtpStream:
         self.receiver = Receiver(
             lambda: Reception(self.form.rate, decode, clock=clock, codec=passed, mend=mend), clock
         )
-        self._units = clock // 50
-        self._frame = round(self.form.rate * FRAME_SECONDS)
-        self._sender = Sender(numbers.ssrc, numbers.sequence, numbers.timestamp)
-        self._timeline = Timeline(clock, self.form.rate, self._sender.timestamp)
-        self._reports = Reports(self._sender, self.receiver, cname, wall, draw)
+        self._outgoing = Outgoing(agreed, self.form, self._coder, numbers)
+        self._reports = Reports(self._outgoing.sender, self.receiver, cname, wall, draw)
         self._keys = KeyReader()
-        self._silence = self.form.silence(self._frame)
-        self._settled = b""
-        "the packet of silence, once the encoder gives no other"
-        self._silent = 0
-        self._start: float | None = None
-        self._sent = 0
         self._told_loss = 0.0
 
     # --- out -----------------------------------------------------------------------------------
 
     def tick(self, now: float, chunks: Sequence[Chunk], waiting: bool) -> list[bytes]:
         """Give the packets of these 20 ms; `waiting` says that sound waits for its moment."""
-        if self._start is None:
-            self._start = now
-        due = round((now - self._start) / FRAME_SECONDS) + 1
-        if due - self._sent > MAX_BEHIND:
-            self._jump(due - self._sent - 1)
-        packets = [self._sound(chunk, now) for chunk in chunks]
-        slack = 1 if waiting else 0
-        while self._sent + slack < due:
-            packets.append(self._sound(None, now))
-        return packets
+        return self._outgoing.tick(now, chunks, waiting)
 
     def report(self, now: float, *, goodbye: bool = False) -> list[bytes]:
         """Give a report when it is time for one, or the last one."""
@@ -216,25 +248,6 @@ class RtpStream:
             self._told_loss = now
             self._coder.expect_loss(self.quality(now).far_loss)
         return self._reports.due(now, bytes)
-
-    def _sound(self, chunk: Chunk | None, now: float) -> bytes:
-        self._sent += 1
-        self._timeline.sent(chunk, now)
-        if chunk is not None:
-            self._silent = 0
-            payload = self._coder.encode(chunk.payload)
-        elif self._silent < SILENT_AFTER:
-            self._silent += 1
-            payload = self._settled = self._coder.encode(self._silence)
-        else:
-            payload = self._settled
-        return self._sender.sound(self._agreed.payload_type, payload, self._units)
-
-    def _jump(self, frames: int) -> None:
-        self._sender.skip(frames * self._units)
-        self._timeline.skip(frames * self._units)
-        self._sender.mark()
-        self._sent += frames
 
     # --- in ------------------------------------------------------------------------------------
 
@@ -264,13 +277,18 @@ class RtpStream:
     # --- figures ---------------------------------------------------------------------------------
 
     @property
+    def ssrc(self) -> int:
+        """Of our sound."""
+        return self._outgoing.sender.ssrc
+
+    @property
     def round_trip(self) -> float | None:
         """Seconds, as RTCP measured it."""
         return self._reports.round_trip
 
     def rendered(self, timestamp: int, when: float) -> Rendered | None:
         """Say what was heard at `when`, by the RTP time that was being played."""
-        return self._timeline.at(timestamp, when)
+        return self._outgoing.timeline.at(timestamp, when)
 
     def quality(self, now: float) -> Quality:
         """Sum up how the sound came and went."""
