@@ -28,7 +28,7 @@ from gateway.observe.lines import LogLine
 from gateway.observe.live import watch
 
 ROOT = Path(__file__).parent.parent
-SPEECH = ROOT / "tests/data/speech"
+CALLER = ROOT / "tests/data/speech/demo/tel_ar40_caller"
 
 START_SECONDS = 30.0
 """Models load in two seconds; on a busy machine in ten."""
@@ -60,12 +60,29 @@ class Place:
         return self.folder / "gateway.log"
 
     @property
-    def recordings(self) -> Path:
-        return self.folder / "recordings"
+    def far_end(self) -> Path:
+        return self.folder / "caller.json"
+
+    @property
+    def recordings(self) -> list[Path]:
+        return sorted((self.folder / "recordings").rglob("*.wav"))
+
+    @property
+    def appointments(self) -> Path:
+        return self.folder / "data/workshop.sqlite"
 
 
-SCRIPT: tuple[str, ...] = ()
-"""What the caller does, as `parley call` is told; see the agent's file for the other side."""
+SCRIPT: tuple[str, ...] = (
+    "--parameter=customer=Siciliy",  # the dealer knows the number, so that no name is asked for
+    "--silence=0.5",
+    *("--say", f"{CALLER}_light.flac"),
+    *("--say", f"{CALLER}_tesla.flac"),
+    *("--say", f"{CALLER}_noises.flac"),
+    *("--cut-in", f"{CALLER}_8to10.flac@3"),
+    *("--say", f"{CALLER}_yeah.flac"),
+    *("--say", f"{CALLER}_nomore.flac"),
+)
+"""What the caller does, as `parley call` is told; agents/workshop/ has the other side."""
 
 
 def settings(port: int) -> str:
@@ -77,6 +94,7 @@ port = {port}
 
 [agents]
 folder = "{ROOT / "agents"}"
+data = "data"
 
 [log]
 path = "calls.jsonl"
@@ -145,9 +163,8 @@ class Caller:
 def call(place: Place, port: int, console: Console) -> tuple[FarEnd, list[LogLine]]:
     """Place the call, print it as it happens, and give what both ends say of it."""
     command = [sys.executable, "-m", "gateway", "call", "--json", *SCRIPT]
-    command += ["--record", str(place.folder / "heard-by-the-caller.wav")]
     command.append(f"twilio:ws://127.0.0.1:{port}/twilio/stream")
-    with (place.folder / "caller.log").open("wb") as messages:
+    with place.messages.open("ab") as messages:
         caller = Caller(
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, cwd=ROOT)
         )
@@ -159,6 +176,7 @@ def call(place: Place, port: int, console: Console) -> tuple[FarEnd, list[LogLin
     if not caller.gone:
         caller.process.kill()
         listening.join(STOP_SECONDS)
+    place.far_end.write_bytes(caller.heard)
     try:
         return msgspec.json.decode(caller.heard, type=FarEnd), lines
     except msgspec.DecodeError:
@@ -169,14 +187,17 @@ def show(place: Place, console: Console, heading: str) -> None:
     """Say where things are."""
     console.print()
     console.print(Text(heading, "bold"))
-    recordings = sorted(place.recordings.rglob("*.wav"))
-    rows = [("recording", path) for path in recordings]
-    rows += [("call log", place.log), ("messages", place.messages)]
+    rows = [("recording", path) for path in place.recordings]
+    rows += [("call log", place.log), ("far end", place.far_end), ("messages", place.messages)]
     for name, path in rows:
-        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-        console.print(Text.assemble((f"  {name:<10} ", QUIET), str(shown)))
-    log = place.log.relative_to(ROOT) if place.log.is_relative_to(ROOT) else place.log
-    console.print(Text(f"  .venv/bin/parley report --file {log}", QUIET))
+        console.print(Text.assemble((f"  {name:<10} ", QUIET), short(path)))
+    console.print(Text(f"  .venv/bin/parley report --file {short(place.log)}", QUIET))
+
+
+def short(path: Path) -> str:
+    """Give a path as a person would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -198,7 +219,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         for said in place.messages.read_text(errors="replace").splitlines()[-15:]:
             console.print(Text(f"  {said}", QUIET))
         return 1
-    points = judge(far, lines, sorted(place.recordings.rglob("*.wav")), ended_well)
+    points = judge(far, lines, place.appointments, place.recordings, ended_well)
     for point in points:
         mark = ("✓", "green") if point.good else ("✗", "bold red")
         console.print(Text.assemble(mark, f" {point.said}"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +17,12 @@ FRAME = 0.02
 AGREEMENT = 0.06
 """Seconds by which the far end and the log may differ about a response: three frames."""
 
-STOP = 0.4
-"""Seconds from the caller's first voiced sample to the last audible one of the agent."""
+STOP = 0.6
+"""Seconds from the caller's first voiced sample to the last audible one of the agent.
+`make bench` holds the 95th percentile of many to 0.4; one of a busy machine may take longer."""
 
-SLOW = 3.0
-"""A response after which people ask whether anybody is there."""
+SLOW = 4.0
+"""A turn that sounds unfinished is waited for, 2.6 s at most; what takes longer has a fault."""
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -56,13 +59,17 @@ class Point:
 
 
 def judge(
-    far: FarEnd, lines: Sequence[LogLine], recordings: Sequence[Path], ended_well: bool
+    far: FarEnd,
+    lines: Sequence[LogLine],
+    appointments: Path,
+    recordings: Sequence[Path],
+    ended_well: bool,
 ) -> list[Point]:
     """Say of everything that makes a call a good one whether it was so."""
     turns = [line for line in lines if line.event == "turn"]
     return [
         _ending(far, lines),
-        _booking(lines),
+        _booking(appointments),
         _cut_in(far, lines),
         _turns(far, turns),
         _stages(turns),
@@ -81,12 +88,16 @@ def _ending(far: FarEnd, lines: Sequence[LogLine]) -> Point:
     return Point(by in ("agent", "caller"), f"the call was ended by the {by} after {seconds:.0f} s")
 
 
-def _booking(lines: Sequence[LogLine]) -> Point:
-    written = [line for line in lines if line.event == "tool" and line.text("effect") == "write"]
-    done = [line.text("name") for line in written if line.text("outcome") == "done"]
-    if len(done) == 1:
-        return Point(True, f"one appointment was booked ({done[0]}), once")
-    return Point(False, f"{len(done)} bookings instead of one")
+def _booking(appointments: Path) -> Point:
+    """Look into the workshop's own book: what was said to be booked must stand there, once."""
+    if not appointments.exists():
+        return Point(False, "no appointment was booked")
+    with closing(sqlite3.connect(appointments)) as base:
+        rows = base.execute("select name, car, day, time from bookings").fetchall()
+    if len(rows) != 1:
+        return Point(False, f"{len(rows)} appointments were booked instead of one")
+    name, car, day, time = rows[0]
+    return Point(True, f"{name}'s {car} was booked for {day} at {time}, once")
 
 
 def _cut_in(far: FarEnd, lines: Sequence[LogLine]) -> Point:

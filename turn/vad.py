@@ -56,6 +56,12 @@ silence all at once. If nobody ticks for longer, the oldest are given up."""
 ROOM_WINDOWS = 16
 """Windows there is room for at first: half a second."""
 
+QUIET = 0.1
+QUIET_WINDOWS = 31
+"""A second of windows that hold no speech, after which the model's memory begins anew: it grows
+deaf in long silences. A short "yeah" after 44 s of a caller who mostly listened got 0.65 at most,
+and 0.99 with a memory of one second."""
+
 SILENCE_DB: Final = -96.0
 """Level of digital silence, and the least there is: one step of 16 bits is at -90.3 dBFS."""
 
@@ -101,6 +107,8 @@ class VoiceStream:
         self.closed = False
         self.state: Floats = np.zeros((2, 1, 128), np.float32)
         "the model's memory of this stream (Silero VAD: `[2, batch, 128]`)"
+        self.quiet = 0
+        "windows in a row without speech, since the memory began anew"
         self.given_up = 0
         "windows that were never judged because nobody ticked"
         self._resampler = None if rate == self.model_rate else Resampler(rate, self.model_rate)
@@ -145,6 +153,14 @@ class VoiceStream:
         self._sound[:left] = self._sound[end - self._context : self._filled]
         self._filled = left
         return piece
+
+    def forgets(self, probability: float) -> bool:
+        """Say whether the model's memory of this stream is to begin anew after this window."""
+        self.quiet = self.quiet + 1 if probability < QUIET else 0
+        if self.quiet < QUIET_WINDOWS:
+            return False
+        self.quiet = 0
+        return True
 
     def deliver(self, probabilities: Sequence[float], levels: Sequence[float]) -> None:
         """Place what was judged in the stream's own time and hand it out."""
@@ -285,6 +301,8 @@ class VoiceActivity:
             ):
                 batch.probabilities[row].append(probability)
                 batch.levels[row].append(level)
+                if batch.streams[row].forgets(probability):
+                    state[:, row] = 0.0
         for row, each in enumerate(batch.streams):
             each.state = state[:, row : row + 1]
 

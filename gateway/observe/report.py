@@ -218,12 +218,14 @@ def _drafts(asked: _Asked) -> Drafts:
 
 def _tools(asked: _Asked) -> dict[str, Tool]:
     found: dict[str, Tool] = {}
-    for name in asked.groups("event = 'tool'", "name"):
+    ran = "event = 'tool' and coalesce(line->>'$.outcome', '') <> 'asked'"
+    for name in asked.groups(ran, "name"):
         quoted = name.replace("'", "''")
-        where = f"event = 'tool' and line->>'$.name' = '{quoted}'"
-        effects = asked.groups(where, "effect")
+        where = f"{ran} and line->>'$.name' = '{quoted}'"
+        # The effect is told when the tool is asked for.
+        effects = asked.groups(f"event = 'tool' and line->>'$.name' = '{quoted}'", "effect")
         found[name] = Tool(
-            effect=next(iter(effects), ""),
+            effect=next((effect for effect in effects if effect), ""),
             seconds=asked.spread("seconds", where),
             outcomes=asked.groups(where, "outcome"),
         )

@@ -102,8 +102,12 @@ class Story:
                 return [self._row(line, "caller", said)]
             case "draft":
                 return self._draft(line)
+            case "tool" if line.text("outcome") == "asked":
+                return []  # its answer tells the same, and how long it took
             case "tool":
                 return [self._row(line, "tool", _tool(line))]
+            case "usage":
+                return []  # for bills, not for the story of a call
             case "fault":
                 return [self._row(line, "fault", _fault(line), style="bold red")]
             case _:

@@ -100,6 +100,8 @@ STORY: list[tuple[float, str, Fields]] = [
     ),
     (28.1, "turn_ended", {"turn": 3, "why": "semantic", "probability": 0.88, "seconds": 3.0}),
     (28.2, "caller_spoke", {"turn": 3, "text": "It's a 2018 Tesla Model S."}),
+    (28.29, "usage", {"completion_tokens": 20}),
+    (28.29, "tool", {"name": "free_times", "effect": "read", "outcome": "asked"}),
     (
         28.3,
         "tool",

@@ -54,6 +54,12 @@ def test_what_happened_while_the_agent_spoke_follows_its_words() -> None:
     assert "I'm sorry to hear that" in lines[murmur - 1]
 
 
+def test_a_tool_is_told_once_and_bills_are_not() -> None:
+    lines = told(story())
+    assert [text.split()[2:4] for text in lines if " tool " in text] == [["free_times", "done"]]
+    assert not [text for text in lines if "tokens" in text]
+
+
 def test_a_turn_says_its_stages_and_why_it_ended() -> None:
     lines = told(
         [
