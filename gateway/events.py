@@ -182,6 +182,13 @@ class PlayoutStalled:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class PlayoutStarved:
+    """An utterance is unfinished, and for so long there has been nothing of it to send."""
+
+    seconds: float
+
+
 # --- events from the backend ---------------------------------------------------------------
 
 
@@ -494,10 +501,12 @@ class HangUp:
 
 @dataclass(frozen=True, slots=True)
 class SwitchBackend:
-    """Close the present backend and open the next of the fallback chain."""
+    """Close the present backend and open the one of this name."""
 
     name: str
     history: tuple[Entry, ...] = ()
+    start: int | None = None
+    "from where on it is given the caller's sound that it missed; None: it missed nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from gateway.call.recovery import MESSAGE, RETRY, TRANSFER
 from gateway.call.settings import FixedLines
 from gateway.consent import knows
 from gateway.hours import OpeningHours
@@ -117,7 +118,9 @@ class AgentFile:
     backends: Mapping[str, BackendChoice] = field(default_factory=dict)
     "others, for `fallbacks`"
     fallbacks: tuple[str, ...] = ()
-    "names under `backends`, in the order they are tried when the present one is lost"
+    """what is tried in order when the present backend is lost: names under `backends`, `retry` to
+    open it once more, `transfer:NAME` for a target under `transfers`, `message` to say sorry and
+    goodbye, as is done after the last"""
     turns: TurnHabits = field(default_factory=TurnHabits)
     call: CallHabits = field(default_factory=CallHabits)
     tools: tuple[ToolEntry, ...] = ()
@@ -132,9 +135,7 @@ class AgentFile:
 
 def mistakes(agent: AgentFile) -> Iterator[tuple[str, str]]:
     """Find what is wrong between the parts of a file: paths, and what is to be said."""
-    for name in agent.fallbacks:
-        if name not in agent.backends:
-            yield "fallbacks", f'there is no "{name}" under backends{_list(agent.backends)}'
+    yield from _fallback_mistakes(agent)
     for name in agent.variables:
         if f"{{{name}}}" in agent.instructions:
             yield (
@@ -149,6 +150,22 @@ def mistakes(agent: AgentFile) -> Iterator[tuple[str, str]]:
         if name and name in seen:
             yield f"tools[{at}]", f'there is another tool named "{name}"'
         seen.add(name)
+
+
+def _fallback_mistakes(agent: AgentFile) -> Iterator[tuple[str, str]]:
+    for name in {RETRY, MESSAGE} & agent.backends.keys():
+        yield f"backends.{name}", f'"{name}" means something else in fallbacks; choose another name'
+    for at, step in enumerate(agent.fallbacks):
+        target = step.removeprefix(TRANSFER)
+        if step.startswith(TRANSFER):
+            if target not in agent.transfers:
+                there = _list(agent.transfers)
+                yield "fallbacks", f'there is no "{target}" under transfers{there}'
+        elif step == MESSAGE:
+            if at + 1 < len(agent.fallbacks):
+                yield "fallbacks", f'nothing comes after "{MESSAGE}": it ends the call'
+        elif step != RETRY and step not in agent.backends:
+            yield "fallbacks", f'there is no "{step}" under backends{_list(agent.backends)}'
 
 
 def _tool_mistakes(agent: AgentFile, tool: ToolEntry, path: str) -> Iterator[tuple[str, str]]:

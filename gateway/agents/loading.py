@@ -92,6 +92,7 @@ class Agent:
             call_seconds=habits.call_seconds,
             drafts=habits.drafts,
             fallbacks=self.file.fallbacks,
+            transfers={name: each.to for name, each in self.file.transfers.items()},
             language=self.file.language,
             profile=self.file.turns.profile,
             expecting={str(k): str(v) for k, v in self.file.turns.expecting.items()},

@@ -44,6 +44,8 @@ class Output:
     "the server wants to be connected to anew"
     complaint: Mapping[str, Any] | None = None
     "what the server says is wrong, for the operator"
+    lost: str = ""
+    "why nothing more can be had of this session; it is closed"
 
 
 class ModelSession(Protocol):
@@ -196,6 +198,9 @@ class SessionBackend:
             self._emit(event)
         if output.renew:
             self._renew.set()
+        if output.lost:
+            socket.reason = output.lost
+            socket.close()
 
     async def _grown_old(self) -> bool:
         """Wait until the session should be renewed (True) or is over (False)."""

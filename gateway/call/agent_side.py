@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from gateway.call import recovery
+from gateway.call.caller_side import SILENCE_SECONDS
 from gateway.call.replies import Reply
 from gateway.call.speech import Utterance
 from gateway.call.state import AgentSide, CallState, Effects
@@ -11,6 +13,7 @@ from gateway.events import (
     AgentAudio,
     AgentBeganSounding,
     AgentHeard,
+    BackendLost,
     ChooseProfile,
     EndUtterance,
     Heard,
@@ -18,6 +21,7 @@ from gateway.events import (
     PlayoutDry,
     PlayoutFlushed,
     PlayoutStalled,
+    PlayoutStarved,
     Record,
     ReplyEnded,
     ReplyExpects,
@@ -50,7 +54,9 @@ def handle(state: CallState, event: AgentSide, now: float) -> Effects:
         case PlayoutDry():
             return _dry(state, now)
         case PlayoutFlushed(heard=heard):
-            return _flushed(state, heard, now)
+            return [*_flushed(state, heard, now), *recovery.go_on(state, now)]
+        case PlayoutStarved(seconds=seconds):
+            return _starved(state, seconds, now)
         case PlayoutStalled(seconds=seconds):
             return [
                 Record("fault", {"part": "line", "reason": "no sound leaves", "seconds": seconds})
@@ -212,7 +218,10 @@ def _dry(state: CallState, now: float) -> Effects:
     state.tools.silent(now)
     reply = state.replies.current
     if reply is not None and reply.generating:
-        return []  # more is to come: of this answer, or of the tool it waits for
+        # More is to come: of this answer, or of the tool it waits for.
+        if state.waits.reply is not None and state.waits.filler is None:
+            state.waits.filler = now + SILENCE_SECONDS
+        return []
     state.replies.current = None
     if state.phase == "ending":
         at_end, state.at_end = state.at_end, None
@@ -221,6 +230,15 @@ def _dry(state: CallState, now: float) -> Effects:
     if not state.caller_speaking:
         state.waits.idle = now + state.settings.idle_seconds
     return []
+
+
+def _starved(state: CallState, seconds: float, now: float) -> Effects:
+    """The sound stopped in the middle of an utterance, and the model does not go on."""
+    reply = state.replies.current
+    if state.phase != "open" or reply is None or state.caller_speaking:
+        return []
+    reason = f"no sound for {seconds:.1f} s in the middle of an utterance"
+    return recovery.lost(state, BackendLost(reason, "voice", reply.id, fatal=False), now)
 
 
 def _flushed(state: CallState, heard: tuple[Heard, ...], now: float) -> Effects:

@@ -65,6 +65,13 @@ GONE_SECONDS = 5.0
 WRITES_SECONDS = 15.0
 """How long a write that is under way is waited for after the caller has gone."""
 
+KEPT_FRAMES = 750
+"""Frames of the caller's sound kept for a backend that takes over in the middle of a turn: 15 s,
+longer than all but few turns on a telephone; about half a megabyte."""
+
+PREFIX_SECONDS = 0.3
+"""What such a backend is given from before the first voiced sample: soft onsets lie there."""
+
 log = structlog.get_logger("call")
 
 
@@ -136,6 +143,8 @@ class Call:
         )
         self._inbox: deque[Event] = deque()
         self._busy = False
+        fallbacks = conversation.state.settings.fallbacks
+        self._kept: deque[AudioFrame] = deque(maxlen=KEPT_FRAMES if fallbacks else 0)
         self._tasks = Tasks(WRITES_SECONDS)
         self._over = asyncio.Event()
 
@@ -242,8 +251,10 @@ class Call:
             case HangUp(reason=reason):
                 self.leg.hang_up(reason)
                 self._tasks.spawn(self._gone_for_sure(reason), key="gone", kind="line")
-            case SwitchBackend(name=name):
+            case SwitchBackend(name=name, start=start):
                 self._open_backend(name)
+                if start is not None:
+                    self._hand_on(start)
             case _:
                 assert_never(effect)
 
@@ -280,6 +291,17 @@ class Call:
         self.conversation.state.traits = backend.traits
         self._tasks.switch(backend, self._serve(backend))
 
+    def _hand_on(self, start: int) -> None:
+        """Give the backend that takes over the sound that the one before it was given."""
+        backend = self._tasks.backend
+        if backend is None:
+            return
+        backend.perform(Listen(start))
+        since = start - int(PREFIX_SECONDS * self.leg.info.rate)
+        for frame in self._kept:
+            if frame.end > since:
+                backend.hear(frame)
+
     async def _serve(self, backend: Backend) -> None:
         def emit(event: BackendEvent) -> None:
             if self._tasks.backend is backend:  # what a replaced backend still says is void
@@ -296,6 +318,7 @@ class Call:
     def _take(self, frame: AudioFrame) -> None:
         if self._track is not None:
             self._track.came(frame)
+        self._kept.append(frame)
         self._hearing.feed(frame)
         backend = self._tasks.backend
         if backend is not None:

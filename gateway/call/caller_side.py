@@ -41,6 +41,11 @@ HELD_SECONDS = 3.0
 """A reply held for a caller who made a sound is played after this, whatever the sound was.
 Longer than any patience profile asks a pause to be, so that a real turn always ends first."""
 
+SILENCE_SECONDS = 1.8
+"""Whatever the model does, a caller hears a word before two seconds of silence have passed."""
+LEAST_SECONDS = 0.8
+"""What a model is given in any case, when the turn itself was found to have ended late."""
+
 OWN_TURNS = (SpeechStarted, SpeechStopped, TurnDrafted, TurnResumed, CallerTurnEnded)
 """Decisions of our turn-taking that are not wanted where the model owns turns."""
 
@@ -105,6 +110,7 @@ def _listen(state: CallState, start: int) -> Effects:
     if state.listening:
         return []
     state.listening = True
+    state.listening_from = start
     return [Listen(start)]
 
 
@@ -183,8 +189,8 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
         draft_started=reply.started if drafted else None,
     )
     state.waits.reply = now + state.settings.reply_seconds
-    if state.settings.filler_for_model:
-        state.waits.filler = now + state.settings.filler_after
+    reply.end = ended.end
+    state.waits.filler = _bridged_at(state, event.speech_end, now)
     text = f"(pressed {ended.keys})" if ended.keys else ""
     effects.append(
         Record(
@@ -216,6 +222,13 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     if drafted and reply.caller_text is not None:
         effects += tool_side.confirmed(state, reply, now)
     return effects
+
+
+def _bridged_at(state: CallState, speech_end: float, now: float) -> float:
+    """Say when a wait for the model is bridged: at the agent's wish, or before it is too long."""
+    if state.settings.filler_for_model:
+        return now + state.settings.filler_after
+    return max(speech_end + SILENCE_SECONDS, now + LEAST_SECONDS)
 
 
 def _use_draft(state: CallState, reply: Reply) -> Effects:
@@ -297,6 +310,7 @@ def respond_again(state: CallState, now: float) -> Effects:
     reply.clock = TurnClock(reply.turn, now, now, transcript=now)
     reply.caller_text = ""
     state.waits.reply = now + state.settings.reply_seconds
+    state.waits.filler = now + SILENCE_SECONDS
     history = state.history.entries()
     return [Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, again=True)]
 
@@ -315,6 +329,7 @@ def _typed(state: CallState, text: str, now: float) -> Effects:
     reply.clock = TurnClock(reply.turn, now, now, transcript=now)
     reply.caller_text = text
     state.waits.reply = now + state.settings.reply_seconds
+    state.waits.filler = now + SILENCE_SECONDS
     effects += _believe_caller(state, reply, text)
     effects.append(Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, text=text))
     return effects
@@ -337,6 +352,8 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             reply.clock = TurnClock(reply.turn, now, now)
             state.history.begin_turn(reply.turn)
             history = state.history.entries()
+            state.waits.reply = now + state.settings.reply_seconds
+            state.waits.filler = now + SILENCE_SECONDS
             return [
                 Record("turn_ended", {"turn": reply.turn, "why": "backend"}),
                 Respond(reply.turn, reply.id, reply.utterance, 0, 0, history),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call import tool_side
-from gateway.call.caller_side import respond_again
+from gateway.call import recovery, tool_side
 from gateway.call.state import CallState, Course, Effects
 from gateway.events import (
     BackendLost,
@@ -17,16 +16,12 @@ from gateway.events import (
     HangUp,
     Record,
     Resume,
-    SwitchBackend,
     TimePassed,
     ToolAnswered,
     ToolAsked,
     TransferEnded,
     UsageReported,
 )
-
-PATIENCE = 2
-"""Failures in a row after which the caller is told and let go, when there is no fallback."""
 
 
 def handle(state: CallState, event: Course, now: float) -> Effects:
@@ -37,7 +32,7 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
         case CallerGone(reason=reason, failure=failure):
             return _gone(state, reason, failure, now)
         case TransferEnded():
-            return _transfer_ended(state, event)
+            return _transfer_ended(state, event, now)
         case EndAsked(line=line, reason=reason):
             return _end_asked(state, line, reason, now)
         case TimePassed():
@@ -45,7 +40,7 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
         case BackendReady(name=name):
             return [Record("backend", {"name": name, "state": "ready"})]
         case BackendLost():
-            return _lost(state, event, now)
+            return recovery.lost(state, event, now)
         case UsageReported(figures=figures):
             return [Record("usage", dict(figures))]
         case ToolAsked():
@@ -92,12 +87,14 @@ def _gone(state: CallState, reason: str, failure: bool, now: float) -> Effects:
     return [*tool_side.call_ended(state, now), Record("call_ended", fields)]
 
 
-def _transfer_ended(state: CallState, event: TransferEnded) -> Effects:
+def _transfer_ended(state: CallState, event: TransferEnded, now: float) -> Effects:
     outcome = {"accepted": event.accepted, "reason": event.reason}
     effects: Effects = [Record("transfer", outcome)]
     if not event.accepted and state.phase == "ending":
         state.phase = "open"
         state.history.note(f"The transfer failed: {event.reason or 'refused'}.")
+        if state.deserted:
+            return effects + recovery.transfer_refused(state, now)
         effects += state.speak("I'm sorry, nobody could take the call. How else can I help?")
     return effects
 
@@ -118,9 +115,10 @@ def _time_passed(state: CallState, now: float) -> Effects:
             case "idle":
                 effects += _idle(state, now)
             case "reply":
-                effects += _lost(state, BackendLost("no answer in time", fatal=False), now)
+                late = BackendLost("no answer in time", fatal=False)
+                effects += recovery.lost(state, late, now)
             case "filler":
-                effects += state.speak(state.settings.lines.filler, "filler")
+                effects += _bridge(state)
             case "held":
                 effects.append(Resume())
             case "ending":
@@ -145,29 +143,8 @@ def _idle(state: CallState, now: float) -> Effects:
     ]
 
 
-def _lost(state: CallState, event: BackendLost, now: float) -> Effects:
-    """A failure is never silence: a spoken answer, then the fallback, then an orderly end."""
-    if event.reply is not None and state.replies.find(event.reply) is None:
-        return []  # it died with something nobody waits for any more
-    fault = {"part": event.part, "reason": event.reason, "fatal": event.fatal}
-    effects: Effects = [Record("fault", fault)]
-    if state.phase != "open":
-        return effects
-    owed = state.replies.current is not None
-    draft = state.replies.take_draft()
-    if draft is not None:
-        effects += tool_side.dropped(state, draft.id, now)
-    effects += tool_side.give_up_reply(state, now)
-    state.losses += 1
-    if event.fatal and state.fallback < len(state.settings.fallbacks):
-        name = state.settings.fallbacks[state.fallback]
-        state.fallback += 1
-        effects += state.speak(state.settings.lines.filler, "filler")
-        effects.append(SwitchBackend(name, state.history.entries()))
-        return effects + (respond_again(state, now) if owed else [])
-    if not event.fatal and state.losses < PATIENCE:
-        return effects + state.speak(state.settings.lines.again)
-    effects += state.speak(state.settings.lines.apology)
-    effects += state.speak(state.settings.lines.goodbye, "goodbye")
-    state.finish_with(HangUp("backend lost"), now)
-    return effects
+def _bridge(state: CallState) -> Effects:
+    """The answer is late: say so, unless the caller speaks or was told just now."""
+    if state.replies.current is None or state.caller_speaking or state.speech.bridging():
+        return []
+    return state.speak(state.settings.lines.filler, "filler")

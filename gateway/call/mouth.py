@@ -26,6 +26,7 @@ from gateway.events import (
     PlayoutDry,
     PlayoutFlushed,
     PlayoutStalled,
+    PlayoutStarved,
     Resume,
 )
 from gateway.ports import Leg, Witness
@@ -34,6 +35,10 @@ from media.playout import Began, Dry, Finished, PlayoutEvent, Position, Stalled
 DUCK_DB = -14.0
 """How far the agent's voice is lowered while a sound of the caller is judged: clearly given way,
 still understood."""
+
+STARVED_SECONDS = 1.5
+"""Nothing comes of an unfinished utterance for so long: its model hangs. Models give sound faster
+than it is heard, and two seconds of silence are what no caller should be left in."""
 
 PlayoutEffect = Play | EndUtterance | Duck | Hold | Resume | Flush
 
@@ -60,6 +65,7 @@ class Mouth:
         self._witness = witness
         self._post = post
         self._onsets = Onsets(leg.playout.form)
+        self._empty_since: float | None = None
 
     def perform(self, effect: PlayoutEffect, now: float) -> None:
         """Perform one effect."""
@@ -92,8 +98,19 @@ class Mouth:
                     self._track.went(position, chunk.payload)
         for event in self._playout.poll(now):
             self._happened(event)
+        self._look_for_more(now, sent=bool(chunks))
         if self._witness is not None:
             self._caption(self._witness, now)
+
+    def _look_for_more(self, now: float, *, sent: bool) -> None:
+        """Notice when an utterance is unfinished and nothing more of it comes."""
+        if sent or self._playout.waiting >= self._playout.frame or not self._speech.unfinished():
+            self._empty_since = None
+        elif self._empty_since is None:
+            self._empty_since = now
+        elif now - self._empty_since >= STARVED_SECONDS:
+            seconds, self._empty_since = now - self._empty_since, None
+            self._post(PlayoutStarved(seconds))
 
     # --- manners -------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ class Reply:
     "loop seconds"
     start: int
     "first voiced sample of the turn it answers"
+    end: int = 0
+    "where that turn ends; 0: it has no sound"
     utterance: int = 0
     "its first utterance; 0 while it is a draft"
     clock: TurnClock | None = None

@@ -57,7 +57,9 @@ class ConversationSettings:
     draft_turn_seconds: float = 20.0
     "longer turns are rarely at their end when they pause, so that drafts of them are wasted"
     fallbacks: tuple[str, ...] = ()
-    "backends to go on with when the present one is lost"
+    "what is tried in order when the present backend is lost; see the agent's file"
+    transfers: Mapping[str, str] = field(default_factory=dict)
+    "numbers and addresses that callers can be put through to, by name"
     language: str = "en"
     profile: str = "default"
     "patience where nothing in particular is asked for"

@@ -82,6 +82,14 @@ class Speech:
                 del self._utterances[old]
         return utterance
 
+    def bridging(self) -> bool:
+        """Say whether a line that bridges a wait is on its way or being heard."""
+        return any(u.kind == "filler" and not u.done for u in self._utterances.values())
+
+    def unfinished(self) -> bool:
+        """Say whether some of an utterance was given and the rest is still to come."""
+        return any(u.sound and not u.ended and not u.done for u in self._utterances.values())
+
     def sounding(self) -> list[Utterance]:
         """List the utterances that are queued or being heard."""
         return [u for u in self._utterances.values() if u.sound and not u.done]

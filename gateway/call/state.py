@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.call.history import History
-from gateway.call.replies import Replies
+from gateway.call.replies import Replies, Reply
 from gateway.call.settings import ConversationSettings
 from gateway.call.speech import Speech, UtteranceKind
 from gateway.call.tools import ToolDesk
@@ -39,6 +39,7 @@ from gateway.events import (
     PlayoutDry,
     PlayoutFlushed,
     PlayoutStalled,
+    PlayoutStarved,
     Record,
     ReplyEnded,
     ReplyExpects,
@@ -90,6 +91,7 @@ AgentSide = (
     | PlayoutDry
     | PlayoutFlushed
     | PlayoutStalled
+    | PlayoutStarved
 )
 Course = (
     CallStarted
@@ -125,6 +127,17 @@ Effect = (
 Effects = list[Effect]
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A failure of the backend that is yet to be answered."""
+
+    fatal: bool
+    owed: Reply | None
+    "the answer that died with it"
+    torn: bool
+    "it died in the middle of an utterance"
+
+
 @dataclass(slots=True)
 class CallState:
     """Everything a conversation knows; one owner, the `Conversation`."""
@@ -141,6 +154,8 @@ class CallState:
     caller_speaking: bool = False
     listening: bool = False
     "the backend was told where the present turn of the caller began"
+    listening_from: int = 0
+    "where that is, in samples of the caller's stream"
     claim: CallerClaimed | None = None
     "why playout is being flushed"
     idle_asked: int = 0
@@ -148,6 +163,12 @@ class CallState:
     "failures of the backend since it last gave sound"
     fallback: int = 0
     "how many of the fallbacks are used up"
+    backend: str = ""
+    "name of the backend that serves; empty: the agent's first"
+    loss: Loss | None = None
+    "it is answered as soon as it is known what was heard"
+    deserted: bool = False
+    "no backend serves any more: the caller is being put through to somebody"
     question_heard: bool = False
     "the agent's last words were a question, and the caller heard it to its end"
     at_end: Effect | None = None

@@ -162,7 +162,8 @@ def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
             state.finish_with(HangUp(str(arguments.get("reason") or "agent ended the call")), now)
         case "transfer":
             target, summary = str(arguments.get("target", "")), str(arguments.get("summary", ""))
-            state.finish_with(Transfer(target, summary), now)
+            to = state.settings.transfers.get(target, target)
+            state.finish_with(Transfer(to, summary), now)
         case "send_keys":
             effects.append(SendKeys(str(arguments.get("keys", ""))))
         case "switch_profile":

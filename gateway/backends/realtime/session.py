@@ -55,6 +55,19 @@ HARMLESS = frozenset({"response_cancel_not_active", "input_audio_buffer_commit_e
 """Errors that only say that something was already over."""
 
 
+FINAL = frozenset(
+    {
+        "insufficient_quota",
+        "rate_limit_exceeded",
+        "invalid_api_key",
+        "model_not_found",
+        "session_expired",
+        "beta_api_shape_disabled",
+    }
+)
+"""Errors after which the next try would fail too: the call goes on elsewhere at once."""
+
+
 @dataclass(slots=True)
 class _Response:
     reply: int
@@ -413,6 +426,9 @@ class Session:
         self._alive = None
         if body.status == "failed" and not alive.void:
             reason = _reason(body)
+            if _code(body) in FINAL:
+                output.lost = reason
+                return
             output.emit.append(BackendLost(reason, part="model", reply=alive.reply, fatal=False))
         elif not alive.tools:
             output.emit.append(ReplyEnded(alive.reply))
@@ -420,6 +436,9 @@ class Session:
 
     def _error(self, output: Output, error: wire.ApiError) -> None:
         if error.code in HARMLESS:
+            return
+        if error.code in FINAL or not self._ready:
+            output.lost = f"the server refused: {error.message or error.code}"[:200]
             return
         alive = self._alive
         if error.event_id and alive is not None and error.event_id == f"reply-{alive.reply}":
@@ -462,6 +481,11 @@ def _arguments(call: wire.ToolCall) -> Json:
     except msgspec.MsgspecError:
         arguments = {}
     return arguments if isinstance(arguments, dict) else {}
+
+
+def _code(body: wire.ResponseBody) -> str:
+    error = (body.status_details or {}).get("error") or {}
+    return str(error.get("code") or "")
 
 
 def _reason(body: wire.ResponseBody) -> str:
