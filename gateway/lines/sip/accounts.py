@@ -21,9 +21,25 @@ from gateway.lines.sip.register import (
     RegistrationFailed,
 )
 from gateway.lines.sip.routing import transport_of
-from gateway.lines.sip.settings import SipSettings, TrunkSettings
+from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 
 log = structlog.get_logger("sip")
+
+
+def account_of(trunk: TrunkSettings, network: SipNetwork) -> Account:
+    """Say what is registered for a trunk; raises ValueError."""
+    proxy = parse_uri(trunk.proxy)
+    hop = Hop(transport_of(proxy) or "udp", proxy.host, proxy.port or 5060)
+    aor = trunk.aor or f"sip:{trunk.username}@{proxy.host}"
+    domain = aor.rpartition("@")[2].partition(";")[0]
+    return Account(
+        aor,
+        f"sip:{domain}",
+        network.contact(hop, trunk.username)[1:-1],
+        Credentials(trunk.username, secret(trunk.password), trunk.realm),
+        trunk.expires,
+        trunk.proxy,
+    )
 
 
 class Accounts:
@@ -40,29 +56,13 @@ class Accounts:
         """Register every account that is to be registered."""
         for name, trunk in self._settings.trunks.items():
             if trunk.register:
-                registration = Registration(self._account(trunk), token)
+                registration = Registration(account_of(trunk, self._network), token)
                 self._registrations[name] = registration
                 self._perform(name, registration.begin(self._loop.time()))
 
     def state(self, name: str) -> str:
         """Say how a registration stands."""
         return self._registrations[name].state if name in self._registrations else "none"
-
-    def _account(self, trunk: TrunkSettings) -> Account:
-        proxy = parse_uri(trunk.proxy)
-        transport = transport_of(proxy) or "udp"
-        hop = Hop(transport, proxy.host, proxy.port or 5060)
-        contact = self._network.contact(hop, trunk.username)[1:-1]
-        aor = trunk.aor or f"sip:{trunk.username}@{proxy.host}"
-        domain = aor.rpartition("@")[2].partition(";")[0]
-        return Account(
-            aor,
-            f"sip:{domain}",
-            contact,
-            Credentials(trunk.username, trunk.password, trunk.realm),
-            trunk.expires,
-            trunk.proxy,
-        )
 
     def answered(self, label: str, response: Response | None) -> None:
         """Take an answer; unknown labels are nobody's any more."""

@@ -10,7 +10,7 @@ from gateway.lines.sip.hop import Hop
 from gateway.lines.sip.identity import called_number
 from gateway.lines.sip.message import Request
 from gateway.lines.sip.offer import Srtp
-from gateway.lines.sip.settings import SipSettings, TrunkSettings
+from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 from gateway.ports import Answer, Refusal
 
 
@@ -47,8 +47,10 @@ class Admission:
         self._settings = settings
         self._answer = answer
         self._default = default_agent
-        self._realm = settings.domain or settings.advertised or "parley"
-        self._challenges = Challenges(self._realm, settings.users, ids)
+        realm = settings.domain or settings.advertised or "parley"
+        self._challenges = Challenges(
+            realm, {name: secret(word) for name, word in settings.users.items()}, ids
+        )
 
     def judge(self, request: Request, hop: Hop, now: float) -> Verdict | Rejection:
         """Say whether a call may come in."""

@@ -7,11 +7,11 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
 from gateway.events import CallInfo
+from gateway.lines.sip.beat import Beat
 from gateway.lines.sip.codecs import Codec
 from gateway.lines.sip.core import CallKey, Invited
 from gateway.lines.sip.digest import Credentials
@@ -49,23 +49,18 @@ class Member:
     timer: asyncio.TimerHandle | None = None
 
 
-class DeskOwner(LegControl, Protocol):
-    """Who is asked by legs, and told of their end."""
-
-    def ended(self, leg: SipLeg) -> None:
-        """The call of a leg that had begun is over."""
-
-
 class Desk:
     """Keeps one member for each call, from its first message to `Over`."""
 
-    def __init__(self, settings: SipSettings, network: SipNetwork, owner: DeskOwner) -> None:
+    def __init__(self, settings: SipSettings, network: SipNetwork, owner: LegControl) -> None:
         self._settings = settings
         self._network = network
         self._owner = owner
         self._members: dict[CallKey, Member] = {}
         self._legs: dict[SipLeg, CallKey] = {}
         self._loop = asyncio.get_running_loop()
+        self.beat = Beat()
+        "ticks the legs that the gateway does not have (yet)"
 
     def __len__(self) -> int:
         return len(self._members)
@@ -148,6 +143,8 @@ class Desk:
         info = member.describe(agreement.codec)
         member.leg = SipLeg(info, stream, member.sockets, self._owner, self._settings.media_timeout)
         self._legs[member.leg] = member.key
+        if early and self._settings.progress == "early":
+            self.beat.add(member.leg.tick)
 
     def stream(
         self, member: Member, agreement: Agreement, takes_over: RtpStream | None = None
@@ -199,10 +196,11 @@ class Desk:
         if member.timer is not None:
             member.timer.cancel()
         leg = member.leg
+        if leg is not None:
+            self.beat.remove(leg.tick)
         if leg is None:
             member.sockets.close()
             return
         self._legs.pop(leg, None)
-        leg.over(over.reason or over.outcome, over.by == "failure")
-        if member.begun:
-            self._owner.ended(leg)
+        said = over.reason or ("hung up" if over.outcome == "hung_up" else over.outcome)
+        leg.over(said, over.by == "failure")

@@ -13,7 +13,7 @@ from gateway.lines.sip.codecs import Codec
 from gateway.lines.sip.digest import Credentials
 from gateway.lines.sip.identity import number_of
 from gateway.lines.sip.message import clean
-from gateway.lines.sip.settings import SipSettings, TrunkSettings
+from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 from gateway.lines.sip.vocabulary import Established, Over, Rang, Report
 
 CallOutcome = Literal[
@@ -98,7 +98,7 @@ def find_route(order: DialOrder, settings: SipSettings, host: str) -> Route:
     domain = settings.domain or (_domain(trunk) if trunk else "") or host_reference(host)
     credentials: tuple[Credentials, ...] = ()
     if trunk is not None and trunk.username:
-        credentials = (Credentials(trunk.username, trunk.password, trunk.realm),)
+        credentials = (Credentials(trunk.username, secret(trunk.password), trunk.realm),)
     for key in order.headers:
         if not key.lower().startswith("x-") or not key.replace("-", "").isalnum():
             raise ValueError(f"header {key!r}: names begin with X-")

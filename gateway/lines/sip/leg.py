@@ -9,6 +9,7 @@ from typing import Protocol
 
 from gateway.events import CallerGone, CallerKey, CallInfo
 from gateway.lines.sip.media_socket import MediaSockets
+from gateway.lines.sip.music import Loop
 from gateway.lines.sip.offer import Agreement
 from gateway.lines.sip.reports import Quality
 from gateway.lines.sip.stream import RtpStream
@@ -62,8 +63,8 @@ class SipLeg:
         self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
         self._held = False
         self._gone = False
+        self._music: Loop | None = None
         self._round_trip: float | None = None
-        self._quality: Quality | None = None
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         sockets.start(self._received)
@@ -84,13 +85,22 @@ class SipLeg:
         now = self._loop.time()
         stream = self._stream
         waiting = not self._held and self.playout.waiting > 0
-        for datagram in stream.tick(now, [chunk.payload for chunk in chunks], waiting):
+        payloads = [chunk.payload for chunk in chunks]
+        if self._music is not None and not chunks:
+            payloads.append(self._music.next())
+        for datagram in stream.tick(now, payloads, waiting):
             self._sockets.send(datagram)
         frame = stream.hear(now)
         if frame is not None and self._ear is not None:
             self._ear.hear(frame)
         self._measure()
         self._watch(now)
+
+    def tick(self) -> None:
+        """Do what a call does every 20 ms, for a leg that has none."""
+        now = self._loop.time()
+        self.send(self.playout.pull(now))
+        self.playout.poll(now)
 
     def clear(self) -> None:
         """Nothing: what has left is on its way to the ear, and the playout counts it as heard."""
@@ -130,6 +140,11 @@ class SipLeg:
         sockets.start(self._received)
         self.agree(stream.agreement)
 
+    def entertain(self, pcm: bytes) -> None:
+        """Play a loop of 8000 Hz samples where there is nothing else; empty: no more."""
+        form = self.playout.form
+        self._music = Loop(form, pcm, self.playout.frame) if pcm and form.rate == 8000 else None
+
     def notice(self, event: LineEvent) -> None:
         """Pass an event on, now or as soon as somebody listens."""
         if self._ear is None:
@@ -144,7 +159,6 @@ class SipLeg:
         now = self._loop.time()
         for datagram in self._stream.goodbye(now):
             self._sockets.send(datagram)
-        self._quality = self._stream.reports.quality(now)
         self._gone = True
         self._sockets.close()
         self.notice(CallerGone(reason, failure))
@@ -152,7 +166,7 @@ class SipLeg:
     @property
     def quality(self) -> Quality:
         """How well the sound came and went, so far."""
-        return self._quality or self._stream.reports.quality(self._loop.time())
+        return self._stream.reports.quality(self._loop.time())
 
     @property
     def stream(self) -> RtpStream:

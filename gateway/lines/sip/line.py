@@ -9,19 +9,19 @@ import structlog
 
 from gateway.events import CallerKey, CallInfo, TransferEnded
 from gateway.lines.sip.accounts import Accounts
-from gateway.lines.sip.admission import Admission, Verdict, rejection
+from gateway.lines.sip.admission import Admission, Verdict
 from gateway.lines.sip.codecs import Codec
 from gateway.lines.sip.core import CallKey, Invited
 from gateway.lines.sip.desk import Desk, Member
-from gateway.lines.sip.dialing import DialOrder, DialOutcome, Placed, Route, find_route
+from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.hop import Timers
 from gateway.lines.sip.identity import call_info
 from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.message import Request, Response
+from gateway.lines.sip.music import music
 from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.placing import Dial
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.transfers import Transfers
+from gateway.lines.sip.transfers import Speak, Transfers
 from gateway.lines.sip.vocabulary import (
     Accept,
     ChangeMedia,
@@ -52,18 +52,17 @@ class SipLine:
         *,
         default_agent: str = "",
         timers: Timers | None = None,
-        quality: Callable[[SipLeg], None] | None = None,
+        speak: Speak | None = None,
     ) -> None:
-        """`quality` is told of every leg that ends, for the call log."""
+        """`speak` gives the sound of a summary, for transfers that are announced."""
         self.settings = settings
         self.network = SipNetwork(settings, self, timers)
         self._answer = answer
-        self._quality = quality
-        self._default = default_agent
         self._admission = Admission(settings, answer, default_agent, token)
         self._accounts = Accounts(settings, self.network)
         self._desk = Desk(settings, self.network, self)
-        self._transfers = Transfers(self._desk, self.network)
+        self._transfers = Transfers(self._desk, self.network, speak, music(settings.hold_music))
+        self.dialler = Dialler(settings, self.network, self._desk, answer, default_agent)
         self._loop = asyncio.get_running_loop()
 
     def __len__(self) -> int:
@@ -73,7 +72,7 @@ class SipLine:
         """Serve until cancelled; raises OSError when a port is taken."""
         async with asyncio.TaskGroup() as group:
             await self.network.open(group)
-            self._transfers.group = group
+            self._transfers.group = self.dialler.group = group
             self._accounts.begin()
             if ready is not None:
                 ready()
@@ -87,6 +86,7 @@ class SipLine:
         for member in self._desk.members:
             self._desk.order(member.key, HangUp("the gateway stops"))
         self._accounts.leave()
+        self._desk.beat.stop()
         await asyncio.sleep(0.05)  # what was just sent leaves the process
         await self.network.close()
 
@@ -131,49 +131,6 @@ class SipLine:
         else:
             desk.order(member.key, Accept())
 
-    # --- calls that go out
-
-    async def dial(
-        self, order: DialOrder, progress: Callable[[str, int], None] | None = None
-    ) -> DialOutcome:
-        """Place a call, and wait until it is answered or is not; its agent then talks by itself.
-
-        `progress` hears of `ringing` and `early_media`; raises ValueError for an impossible order.
-        A call that is given up (by cancelling this) is cancelled or hung up.
-        """
-        agent = order.agent or self.settings.agent or self._default
-        refusal = self._answer.admit(agent)
-        identity = token()
-        if refusal is not None:
-            refused = rejection(refusal)
-            return DialOutcome("unavailable", identity, refused.code, refused.why)
-        route = find_route(order, self.settings, self.network.local_host("192.0.2.1"))
-        placed = Placed(order, identity, agent, route.trunk, progress)
-        member = await self._place(order, route, placed)
-        if member is None:
-            return DialOutcome("failed", identity, 0, "the address leads nowhere")
-        try:
-            return await placed.outcome
-        except asyncio.CancelledError:
-            self._desk.order(member.key, HangUp("given up"))
-            raise
-
-    async def _place(self, order: DialOrder, route: Route, placed: Placed) -> Member | None:
-        hops = await self.network.hops(route.first)
-        if not hops:
-            return None
-        routes = () if route.first == route.target else _as_route(route)
-        dial = Dial(
-            route.target,
-            route.local,
-            self.network.contact(hops[0], ""),
-            routes,
-            tuple(order.headers.items()),
-        )
-        return self._desk.place(
-            dial, hops[0], route.credentials, placed.describe, watch=placed.take
-        )
-
     # --- from the network
 
     def reported(self, key: CallKey, report: Report) -> None:
@@ -204,6 +161,7 @@ class SipLine:
         if self._transfers.established(member) or member.leg is None or member.begun:
             return
         member.begun = True
+        self._desk.beat.remove(member.leg.tick)
         self._answer.begin(member.leg)
 
     def closed(self, key: CallKey) -> None:
@@ -214,11 +172,6 @@ class SipLine:
         self._accounts.answered(label, response)
 
     # --- from the legs
-
-    def ended(self, leg: SipLeg) -> None:
-        """Take it that a leg's call is over."""
-        if self._quality is not None:
-            self._quality(leg)
 
     def press_by_info(self, leg: SipLeg, keys: str) -> None:
         """Press keys by INFO, one after the other."""
@@ -252,11 +205,3 @@ class SipLine:
 
 def _describe(request: Request, verdict: Verdict, codec: Codec) -> CallInfo:
     return call_info(token(), request, verdict.agent, codec, trunk=verdict.trunk, user=verdict.user)
-
-
-def _as_route(route: Route) -> tuple[str, ...]:
-    """Send through an outbound proxy that is not the target's own host."""
-    user, _, host = route.target.partition("@")
-    if route.first.partition(":")[2] == host and user:
-        return ()  # the Request-URI leads there by itself
-    return (f"<{route.first};lr>",)

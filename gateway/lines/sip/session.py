@@ -5,6 +5,8 @@ Knows nothing of how the dialog came to be; `answering` and `placing` do.
 
 from __future__ import annotations
 
+import re
+
 from gateway.lines.sip.dialog import Dialog
 from gateway.lines.sip.keys_info import info_body, info_key
 from gateway.lines.sip.layer import AckArrived, RequestArrived
@@ -37,6 +39,16 @@ from gateway.lines.sip.vocabulary import (
     ReferProgress,
     SendResponse,
 )
+
+
+def reason_of(message: Request | Response) -> str:
+    """Give the words of a Reason header, or its cause unless that is normal (RFC 3326)."""
+    text = clean(message.headers.get("Reason") or "")[:200]
+    words = re.search(r'text\s*=\s*"([^"]*)"', text)
+    if words:
+        return words[1]
+    cause = re.search(r"cause\s*=\s*(\d+)", text)
+    return text if cause and cause[1] not in ("16", "200") else ""
 
 
 class Session:
@@ -240,7 +252,7 @@ class Session:
         self.over = True
         self.shared.acks.stop()
         self.provisionals.stop()
-        reason = clean(request.headers.get("Reason") or "")[:200]
+        reason = reason_of(request)
         effects: list[CallEffect] = [self._reply(tx, request, 200)]
         effects += self._referrals.gone()
         return [*effects, Over("remote", "hung_up", 0, reason)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,11 @@ from gateway.lines.sip.address import parse_uri
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
+
+
+def secret(text: str) -> str:
+    """Give a password, or what the environment has under `$NAME`."""
+    return os.environ.get(text[1:], "") if text.startswith("$") else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,8 @@ class SipSettings:
     ring_seconds: Positive = 60.0
     "how long an outbound call rings"
     transfer_seconds: Positive = 60.0
+    hold_music: Path | None = None
+    "sound file that callers hear while a transfer is prepared; empty: a few soft notes"
     accept_refer: Literal["never", "trunks", "always"] = "trunks"
     "whose REFER is followed: it makes this machine place a call"
     nat: Literal["auto", "always", "never"] = "auto"
@@ -117,6 +125,8 @@ class SipSettings:
     key_gap_ms: Annotated[int, Meta(ge=40, le=1000)] = 80
     answering_machine: bool = False
     "listen in outbound calls for whether a machine answered"
+    api_key: str = field(default="", repr=False, metadata={"env": "SIP_API_KEY"})
+    "asked for by the HTTP call that places calls; empty: it is taken from this machine alone"
     user_agent: str = "Parley"
 
     def __post_init__(self) -> None:
@@ -129,6 +139,12 @@ class SipSettings:
             raise ValueError("tls is set, so certificate must name a PEM file")
         if not self.codecs:
             raise ValueError("codecs is empty; it needs at least one codec")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Environment variables that passwords are to come from and that are not set."""
+        texts = (*(trunk.password for trunk in self.trunks.values()), *self.users.values())
+        return tuple(text for text in texts if text.startswith("$") and not secret(text))
 
     @property
     def networks(self) -> tuple[str, ...]:
@@ -159,6 +175,8 @@ class SipSettings:
         """Say what does not fit together, for `parley check` and start-up."""
         if self.srtp == "required" and self.tls is None and not self.srtp_without_tls:
             return "srtp is 'required', which needs tls (or srtp_without_tls)"
+        if self.missing:
+            return f"{', '.join(self.missing)}: set in sip, and not in the environment"
         if not (self.networks or self.users):
             return "sip listens to everybody: set allow, trunks or users"
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
@@ -16,7 +16,9 @@ from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.network import SipNetwork
 from gateway.lines.sip.placing import Dial
+from gateway.lines.sip.refer import Replaces
 from gateway.lines.sip.vocabulary import (
+    Established,
     HangUp,
     Over,
     Rang,
@@ -34,6 +36,10 @@ LEAVE_AFTER = 0.5
 """Seconds between a transfer's success and our BYE, if the far side did not hang up itself."""
 
 
+Speak = Callable[[str, str, int], Awaitable[bytes]]
+"""Gives the sound of an agent's words, as 16-bit samples at a rate; raises OSError."""
+
+
 @dataclass(slots=True)
 class _Following:
     """A call that takes the place of another in a leg, once it is up."""
@@ -47,8 +53,14 @@ class _Following:
 class Transfers:
     """Keeps track of every transfer under way."""
 
-    def __init__(self, desk: Desk, network: SipNetwork) -> None:
+    def __init__(
+        self, desk: Desk, network: SipNetwork, speak: Speak | None, hold_music: bytes
+    ) -> None:
+        """`speak` gives the sound of a summary, for transfers that are announced."""
         self.group: asyncio.TaskGroup | None = None
+        self._speak = speak
+        self._music = hold_music
+        self._consulting: dict[SipLeg, Member] = {}
         self._desk = desk
         self._network = network
         self._following: dict[CallKey, _Following] = {}
@@ -57,8 +69,83 @@ class Transfers:
     # --- ours
 
     def begin(self, leg: SipLeg, target: str, summary: str) -> None:
-        """Ask the far side to call `target`; raises ValueError when that is no address."""
-        self._desk.order_leg(leg, Refer(self._address(leg, target)))
+        """Ask the far side to call `target`, who is told a summary first when there is one.
+
+        Raises ValueError when `target` is no address.
+        """
+        address = self._address(leg, target)
+        if summary and self._speak is not None and self.group is not None:
+            self.group.create_task(self._announce(leg, address, summary, self._speak))
+        else:
+            self._desk.order_leg(leg, Refer(address))
+
+    async def _announce(self, leg: SipLeg, address: str, summary: str, speak: Speak) -> None:
+        """Call the target, say the summary, and only then put the caller through (RFC 5589, 7)."""
+        leg.entertain(self._music)
+        try:
+            member = await self._consult(leg, address)
+            await self._tell(member, await speak(leg.info.agent, summary, 8000))
+            call = self._network.core.call(member.key)
+            if call is None or call.dialog is None:
+                raise OSError("the person hung up")
+            dialog = call.dialog
+            replaces = Replaces(dialog.call_id, dialog.remote.tag, dialog.local.tag)
+            self._consulting[leg] = member
+            self._desk.order_leg(leg, Refer(dialog.target, str(replaces)))
+        except OSError as error:
+            self._end_consultation(leg)
+            leg.notice(TransferEnded(False, str(error)))
+
+    async def _consult(self, leg: SipLeg, address: str) -> Member:
+        """Call the target; raises OSError when nobody answers."""
+        hops = await self._network.hops(address)
+        member = self._desk.of(leg)
+        call = self._network.core.call(member.key) if member else None
+        if not hops or call is None or call.dialog is None:
+            raise OSError("the address leads nowhere")
+        answered: asyncio.Future[str] = self._loop.create_future()
+
+        def watch(report: Report) -> None:
+            if answered.done():
+                return
+            if isinstance(report, Over):
+                answered.set_result(f"{report.code} {report.reason}".strip())
+            elif isinstance(report, Established):
+                answered.set_result("")
+
+        dial = Dial(
+            address, f"<{call.dialog.local.uri}>", self._network.contact(hops[0], ""), (), ()
+        )
+        told = self._desk.place(dial, hops[0], (), _described_as(leg.info), watch)
+        told.begun = True  # its leg is ours alone
+        try:
+            why = await answered
+        except asyncio.CancelledError:
+            self._desk.order(told.key, HangUp("given up"))
+            raise
+        if why or told.leg is None:
+            raise OSError(why or "no sound was agreed")
+        self._desk.beat.add(told.leg.tick)
+        return told
+
+    async def _tell(self, member: Member, pcm: bytes) -> None:
+        """Say something on a leg of our own, and wait until it was heard."""
+        leg = member.leg
+        assert leg is not None
+        playout = leg.playout
+        playout.push(1, playout.form.encode(pcm))
+        playout.end(1)
+        async with asyncio.timeout(len(pcm) / 16_000 + 5.0):
+            while not playout.heard(1, self._loop.time()).finished:
+                if self._desk.of(leg) is None:
+                    raise OSError("the person hung up")
+                await asyncio.sleep(0.1)
+
+    def _end_consultation(self, leg: SipLeg) -> None:
+        leg.entertain(b"")
+        told = self._consulting.pop(leg, None)
+        if told is not None and self._desk.get(told.key) is told:
+            self._desk.order(told.key, HangUp("transferred"))
 
     def _address(self, leg: SipLeg, target: str) -> str:
         """Complete a bare number with the far side's own host, which knows what it means."""
@@ -81,6 +168,7 @@ class Transfers:
         """Tell how our transfer ended; after a success the call is over for us."""
         leg = member.leg
         if leg is not None:
+            self._end_consultation(leg)
             leg.notice(TransferEnded(report.accepted, f"{report.code} {report.reason}".strip()))
         if report.accepted:
             self._loop.call_later(LEAVE_AFTER, self._desk.order, member.key, HangUp("transferred"))

@@ -23,7 +23,7 @@ async def dialled(
     async with asyncio.TaskGroup() as group:
         group.create_task(sipp(scenario, None, folder, "-p", str(port)))
         order = DialOrder(f"sip:bot@127.0.0.1:{port}", headers={"X-Case": "7"})
-        outcome = await it.line.dial(order, progress)
+        outcome = await it.line.dialler.dial(order, progress)
         if outcome.outcome == "answered":
             party = await party_of(it)
             assert party.leg.info.direction == "outbound"
@@ -76,7 +76,7 @@ def test_nobody_answers(scenario: str, tmp_path: Path) -> None:
 def test_nobody_is_there() -> None:
     async def work() -> DialOutcome:
         async with served() as it:
-            return await it.line.dial(DialOrder(f"sip:bot@127.0.0.1:{free_port()}"))
+            return await it.line.dialler.dial(DialOrder(f"sip:bot@127.0.0.1:{free_port()}"))
 
     assert run(work).outcome == "timeout"
 
@@ -87,7 +87,7 @@ def test_digest(tmp_path: Path) -> None:
         trunk = TrunkSettings(proxy=f"sip:127.0.0.1:{port}", username="alice", password="secret")
         async with served(trunks={"t": trunk}) as it, asyncio.TaskGroup() as group:
             group.create_task(sipp("uas_challenge", None, tmp_path, "-p", str(port)))
-            outcome = await it.line.dial(DialOrder("+4930123456"))
+            outcome = await it.line.dialler.dial(DialOrder("+4930123456"))
             (await party_of(it)).leg.hang_up("done")
         return outcome
 

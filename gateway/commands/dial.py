@@ -1,0 +1,108 @@
+"""`parley dial`: lets the running gateway place a call, and tells how that goes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from gateway.options import add_config, add_json, complain, print_json, settings
+
+NAME = "dial"
+HELP = "let the running gateway call somebody, and put an agent on"
+
+WORDS = {
+    "ringing": "it rings",
+    "early_media": "sound comes before the answer",
+    "answered": "answered",
+    "busy": "busy",
+    "no_answer": "nobody answers",
+    "refused": "refused",
+    "not_found": "there is no such number",
+    "cancelled": "cancelled",
+    "timeout": "no answer from the far side",
+    "failed": "failed",
+    "unavailable": "the gateway takes no more calls",
+}
+
+RING_SECONDS = 200.0
+"""Longer than any phone rings; the gateway gives up long before."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("to", help="a number, or sip:USER@HOST")
+    parser.add_argument("--agent", default="", metavar="NAME")
+    parser.add_argument("--trunk", default="", metavar="NAME", help="default: the first")
+    parser.add_argument("--caller-id", default="", metavar="NUMBER")
+    parser.add_argument(
+        "--variable",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        type=_variable,
+        help="told to the agent",
+    )
+    add_json(parser)
+    add_config(parser)
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def run(args: argparse.Namespace) -> int:
+    """Place the call; give 0 when it was answered."""
+    import httpx
+    import msgspec
+
+    chosen = settings(args)
+    host = chosen.server.host.replace("0.0.0.0", "127.0.0.1")
+    body = {
+        "to": args.to,
+        "agent": args.agent,
+        "trunk": args.trunk,
+        "caller_id": args.caller_id,
+        "variables": dict(args.variable),
+    }
+    key = chosen.sip.api_key or os.environ.get("SIP_API_KEY", "")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    url = f"http://{host}:{chosen.server.port}/sip/calls"
+    try:
+        with httpx.stream(
+            "POST", url, json=body, headers=headers, timeout=httpx.Timeout(10, read=RING_SECONDS)
+        ) as response:
+            if response.status_code != 200:
+                response.read()
+                complain(_error(response))
+                return 2 if response.status_code == 400 else 1
+            last: dict[str, Any] = {}
+            for line in response.iter_lines():
+                last = msgspec.json.decode(line)
+                _tell(last, args.json)
+    except httpx.HTTPError as error:
+        complain(f"no gateway answers at {url}: {error}")
+        return 1
+    return 0 if last.get("outcome") == "answered" else 1
+
+
+def _error(response: Any) -> str:
+    try:
+        return str(response.json()["error"])
+    except (ValueError, KeyError):
+        return f"HTTP {response.status_code}"
+
+
+def _tell(event: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(event)
+        return
+    name = str(event.get("outcome") or event.get("event"))
+    code = (
+        f" ({event['code']} {event.get('reason', '')}".rstrip() + ")" if event.get("code") else ""
+    )
+    print(f"{WORDS.get(name, name)}{code}", file=sys.stdout, flush=True)

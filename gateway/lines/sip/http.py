@@ -1,0 +1,105 @@
+"""The HTTP call that places a call: `POST /sip/calls`, answered by one JSON line for each event."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from gateway.lines.sip.dialing import DialOrder, DialOutcome
+from gateway.lines.sip.line import SipLine
+
+LARGEST = 16_384
+"""Bytes of a request: a number, an agent and some variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The body of the request."""
+
+    to: str
+    "a number or a SIP URI"
+    agent: str = ""
+    trunk: str = ""
+    caller_id: str = ""
+    display_name: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def routes(line: Callable[[], SipLine | None], api_key: str) -> list[BaseRoute]:
+    """Make the route; `line` gives the SIP line while it serves."""
+
+    async def place(request: Request) -> Response:
+        if not _may(request, api_key):
+            return JSONResponse({"error": "a bearer token is needed"}, status_code=401)
+        serving = line()
+        if serving is None:
+            return JSONResponse({"error": "the SIP line is off"}, status_code=503)
+        body = await request.body()
+        try:
+            if len(body) > LARGEST:
+                raise ValueError("the request is too large")
+            asked = msgspec.json.decode(body, type=Asked)
+            order = DialOrder(
+                asked.to, asked.agent, asked.trunk, asked.caller_id, asked.display_name,
+                asked.variables, asked.headers,
+            )  # fmt: skip
+            serving.dialler.route(order)
+        except (ValueError, msgspec.MsgspecError) as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        return StreamingResponse(_lines(serving, order), media_type="application/x-ndjson")
+
+    return [Route("/sip/calls", place, methods=["POST"])]
+
+
+def _may(request: Request, api_key: str) -> bool:
+    """Whether the caller shows the key, or needs none because it is on this machine."""
+    if api_key:
+        shown = request.headers.get("authorization", "")
+        return hmac.compare_digest(shown.encode(), f"Bearer {api_key}".encode())
+    if request.client is None or "x-forwarded-for" in request.headers:
+        return False
+    try:
+        return ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _lines(line: SipLine, order: DialOrder) -> AsyncIterator[bytes]:
+    """Tell what happens; who stops listening before the answer cancels the call."""
+    events: asyncio.Queue[dict[str, object] | DialOutcome] = asyncio.Queue(64)
+
+    def told(event: dict[str, object] | DialOutcome) -> None:
+        if not events.full():
+            events.put_nowait(event)
+
+    give_up = line.dialler.place(
+        order, lambda name, code: told({"event": name, "code": code}), told
+    )
+    try:
+        while True:
+            event = await events.get()
+            if isinstance(event, DialOutcome):
+                yield msgspec.json.encode({"event": "outcome", **_told(event)}) + b"\n"
+                return
+            yield msgspec.json.encode(event) + b"\n"
+    finally:
+        give_up()
+
+
+def _told(outcome: DialOutcome) -> dict[str, object]:
+    return {
+        "outcome": outcome.outcome,
+        "call_id": outcome.call_id,
+        "code": outcome.code,
+        "reason": outcome.reason,
+        "early_media": outcome.early_media,
+    }
