@@ -29,6 +29,9 @@ PIECE_SECONDS = 0.08
 PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0)
 """Seconds before each new attempt to connect, the last one again and again."""
 
+LASTED = 1.0
+"""A connection that breaks sooner is one more failure: some servers accept and then refuse."""
+
 AFTER = 0.1
 """Seconds of sound behind a turn's end that must have been listened to for its words to be known:
 a last consonant may follow the last voiced sample."""
@@ -116,7 +119,8 @@ class StreamedSound:
     # --- one connection ------------------------------------------------------------------------
 
     async def _connection(self) -> bool:
-        """Connect, and stay until it is over; say whether there was a connection at all."""
+        """Connect, and stay until it is over; say whether there was a connection to speak of."""
+        loop = asyncio.get_running_loop()
         self._words.lost()
         origin = max(self._words.settled, self._ring.end - int(KEPT_SECONDS * self._rate))
         dialect = self._maker.connection(self._words, self._rate, origin, self._hints)
@@ -129,6 +133,7 @@ class StreamedSound:
             return False
         self._socket, self._dialect, self._sent = socket, dialect, origin
         self.reason = ""
+        begun = loop.time()
         try:
             for message in dialect.hello():
                 self._put(message)
@@ -139,7 +144,7 @@ class StreamedSound:
             socket.close()
         self.reason = socket.reason
         log.info("recogniser_lost", reason=socket.reason)
-        return True
+        return loop.time() - begun > LASTED
 
     def _send(self, least: int) -> None:
         """Send what is kept and was not sent, when it is enough for a message."""
