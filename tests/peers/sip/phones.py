@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -72,10 +73,17 @@ def loudest(sound: npt.NDArray[Any], rate: int = 8000) -> float:
 
 
 def free_tcp_port() -> int:
-    """Give a TCP port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Give a TCP port that is free now, and the next one too (baresip takes both)."""
+    while True:
+        with socket.socket() as probe, socket.socket() as next_one:
+            # Far from the ports the kernel hands out, so that nobody else is given them next.
+            port = 10_000 + 2 * secrets.randbelow(10_000)
+            try:
+                probe.bind(("127.0.0.1", port))
+                next_one.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
 
 
 @dataclass
@@ -177,7 +185,8 @@ async def baresip(
             finally:
                 writer.close()
         finally:
-            process.kill()
+            if process.returncode is None:
+                process.kill()
             await process.wait()
             await asyncio.sleep(0)  # the connection notices
 

@@ -96,7 +96,9 @@ def test_registered_called_and_calling(tmp_path: Path) -> None:
                 async with asyncio.timeout(5):
                     await party.gone.wait()
                 # And the other way, with a challenge by the proxy.
-                outcome = await it.line.dialler.dial(DialOrder("sip:alice@example.test", trunk="pbx"))
+                outcome = await it.line.dialler.dial(
+                    DialOrder("sip:alice@example.test", trunk="pbx")
+                )
                 assert outcome.outcome == "answered"
                 party = await party_of(it)
                 await asyncio.sleep(1.0)
