@@ -23,9 +23,15 @@ class ModelSocket(WSListener):
     """One connection; `closed` is set when it is over, whoever ended it."""
 
     def __init__(
-        self, on_message: Callable[[bytes], None], on_closed: Callable[[], None] | None = None
+        self,
+        on_message: Callable[[bytes], None],
+        on_closed: Callable[[], None] | None = None,
+        on_binary: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`on_binary` takes binary messages, where they are of another kind than the others."""
         self._on_message = on_message
+        self._on_binary = on_binary or on_message
+        self._binary = False
         self._on_closed = on_closed
         self._transport: WSTransport | None = None
         self._parts: list[bytes] = []
@@ -88,11 +94,13 @@ class ModelSocket(WSListener):
             return
         if frame.msg_type in (WSMsgType.PING, WSMsgType.PONG):
             return
+        if not self._parts:
+            self._binary = frame.msg_type == WSMsgType.BINARY
         self._parts.append(frame.get_payload_as_bytes())
         if frame.fin:
             message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
-            self._on_message(message)
+            (self._on_binary if self._binary else self._on_message)(message)
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self.reason = self.reason or "the connection was lost"
