@@ -29,6 +29,18 @@ RETRY_RENEWAL = 5.0
 EARLY = 1500
 """Frames kept until the session is up: half a minute, far beyond any connect time-out."""
 
+FINAL_ERRORS = frozenset(
+    {
+        "insufficient_quota",
+        "rate_limit_exceeded",
+        "invalid_api_key",
+        "model_not_found",
+        "session_expired",
+        "beta_api_shape_disabled",
+    }
+)
+"""Errors after which the next try would fail too: the call goes on elsewhere at once."""
+
 log = structlog.get_logger("backend")
 
 Emit = Callable[[BackendEvent], None]

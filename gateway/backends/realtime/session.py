@@ -15,7 +15,7 @@ import msgspec
 
 from gateway.backends.realtime import wire
 from gateway.backends.realtime.settings import RealtimeSettings
-from gateway.backends.session import Output
+from gateway.backends.session import FINAL_ERRORS, Output
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -53,19 +53,6 @@ KEPT_SECONDS = 1.5
 
 HARMLESS = frozenset({"response_cancel_not_active", "input_audio_buffer_commit_empty"})
 """Errors that only say that something was already over."""
-
-
-FINAL = frozenset(
-    {
-        "insufficient_quota",
-        "rate_limit_exceeded",
-        "invalid_api_key",
-        "model_not_found",
-        "session_expired",
-        "beta_api_shape_disabled",
-    }
-)
-"""Errors after which the next try would fail too: the call goes on elsewhere at once."""
 
 
 @dataclass(slots=True)
@@ -426,7 +413,7 @@ class Session:
         self._alive = None
         if body.status == "failed" and not alive.void:
             reason = _reason(body)
-            if _code(body) in FINAL:
+            if _code(body) in FINAL_ERRORS:
                 output.lost = reason
                 return
             output.emit.append(BackendLost(reason, part="model", reply=alive.reply, fatal=False))
@@ -437,7 +424,7 @@ class Session:
     def _error(self, output: Output, error: wire.ApiError) -> None:
         if error.code in HARMLESS:
             return
-        if error.code in FINAL or not self._ready:
+        if error.code in FINAL_ERRORS or not self._ready:
             output.lost = f"the server refused: {error.message or error.code}"[:200]
             return
         alive = self._alive
