@@ -21,6 +21,7 @@ from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.config import Settings, secrets
 from gateway.crew import Crew
 from gateway.exchange import Exchange
+from gateway.lines.sip.http import routes as sip_routes
 from gateway.lines.sip.line import SipLine
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.webrtc.line import WebrtcLine
@@ -75,16 +76,23 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
         twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)
         webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default)
+        sip = _sip(settings, switchboard, crew)
         pages = site(settings, switchboard, crew.names)
-        own = [*pages.routes(), *_own_routes(switchboard, pacer)]
-        server = _server(settings, [*twilio.routes(), *webrtc.routes(), *own], twilio)
+        # Each line and page brings its own.
+        routes = [
+            *twilio.routes(),
+            *webrtc.routes(),
+            *pages.routes(),
+            *sip_routes(lambda: sip, settings.sip.api_key),
+            *_own_routes(switchboard, pacer),
+        ]
+        server = _server(settings, routes, twilio)
         async with asyncio.TaskGroup() as group:
-            keeping = [group.create_task(voices.watch())]
+            keeping = [group.create_task(voices.watch()), group.create_task(_run(sip))]
             completed = asyncio.Event()
             keeping.append(group.create_task(crew.run(completed)))
             await completed.wait()
             serving = group.create_task(server.serve())
-            keeping.append(group.create_task(_sip(settings, switchboard)))
             group.create_task(webrtc.run())
             group.create_task(_announce(server, ready, stop, serving))
             pacer.start()
@@ -125,11 +133,21 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-async def _sip(settings: Settings, switchboard: Switchboard) -> None:
-    """Serve the SIP line, where it is switched on."""
-    if settings.sip.enabled:
-        line = SipLine(settings.sip, switchboard, default_agent=settings.agents.default)
-        await line.run()
+async def _run(sip: SipLine | None) -> None:
+    """Serve the SIP line, where there is one."""
+    if sip is not None:
+        await sip.run()
+
+
+def _sip(settings: Settings, switchboard: Switchboard, crew: Crew) -> SipLine | None:
+    """Make the SIP line, where it is switched on."""
+
+    async def speak(agent: str, text: str, rate: int) -> bytes:
+        return (await crew.engage(agent).lines.render(text, rate)).pcm
+
+    if not settings.sip.enabled:
+        return None
+    return SipLine(settings.sip, switchboard, default_agent=settings.agents.default, speak=speak)
 
 
 def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:

@@ -38,6 +38,7 @@ def look(settings: Settings) -> Iterator[Finding]:
         _agents,
         _server,
         _twilio,
+        _sip,
         _secrets,
         _turn,
         _log,
@@ -143,6 +144,13 @@ def _twilio(settings: Settings) -> Iterator[Finding]:
     if not twilio.secured:
         said = "requests are not signed: they are taken from this machine alone"
         yield Finding("twilio", "note", said)
+
+
+def _sip(settings: Settings) -> Iterator[Finding]:
+    from gateway.lines.sip.checks import look as look_at_sip
+
+    for state, said in look_at_sip(settings.sip):
+        yield Finding("sip", state, said)
 
 
 def _secrets(settings: Settings) -> Iterator[Finding]:

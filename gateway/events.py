@@ -100,6 +100,19 @@ class CallerGone:
 
     reason: str
     failure: bool = False
+    quality: Json = field(default_factory=dict)
+    "how well the sound came and went, where the line measures it"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredBy:
+    """Who or what answered a call that was placed, as far as can be heard."""
+
+    kind: Literal["person", "machine", "silence", "beep"]
+    "`beep` follows `machine`: now it records"
+    words: int = 0
+    seconds: float = 0.0
+    "of the greeting; for a beep, since the answer"
 
 
 @dataclass(frozen=True, slots=True)

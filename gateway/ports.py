@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from gateway.events import (
     AgentAudio,
+    AnsweredBy,
     BackendCommand,
     BackendLost,
     BackendReady,
@@ -35,7 +36,7 @@ from gateway.events import (
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
 
-LineEvent = CallerKey | CallerTyped | CallerGone | TransferEnded | EndAsked
+LineEvent = CallerKey | CallerTyped | CallerGone | TransferEnded | EndAsked | AnsweredBy
 BackendEvent = (
     CallerWords
     | ReplyText

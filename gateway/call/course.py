@@ -7,6 +7,7 @@ from typing import assert_never
 from gateway.call import recovery, tool_side
 from gateway.call.state import CallState, Course, Effects
 from gateway.events import (
+    AnsweredBy,
     BackendLost,
     BackendReady,
     CallerGone,
@@ -14,6 +15,7 @@ from gateway.events import (
     EndAsked,
     Flush,
     HangUp,
+    Inform,
     Record,
     Resume,
     TimePassed,
@@ -29,8 +31,10 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
     match event:
         case CallStarted():
             return _started(state, event, now)
-        case CallerGone(reason=reason, failure=failure):
-            return _gone(state, reason, failure, now)
+        case CallerGone():
+            return _gone(state, event, now)
+        case AnsweredBy():
+            return _answered_by(event)
         case TransferEnded():
             return _transfer_ended(state, event, now)
         case EndAsked(line=line, reason=reason):
@@ -70,21 +74,37 @@ def _started(state: CallState, event: CallStarted, now: float) -> Effects:
     return effects + greeting
 
 
-def _gone(state: CallState, reason: str, failure: bool, now: float) -> Effects:
+def _gone(state: CallState, event: CallerGone, now: float) -> Effects:
     if state.phase == "ended":
         return []
     by_agent = state.phase == "ending" and state.at_end is None
     state.phase = "ended"
     for wait in ("idle", "reply", "filler", "held", "ending", "limit"):
         setattr(state.waits, wait, None)
-    ended_by = "failure" if failure else "agent" if by_agent else "caller"
+    ended_by = "failure" if event.failure else "agent" if by_agent else "caller"
     fields = {
-        "reason": reason,
+        "reason": event.reason,
         "ended_by": ended_by,
         "seconds": now - state.started,
         "turns": state.replies.turn,
     }
+    if event.quality:
+        fields["quality"] = dict(event.quality)
     return [*tool_side.call_ended(state, now), Record("call_ended", fields)]
+
+
+ANSWERED_BY = {
+    "person": "A person answered this call.",
+    "machine": "An answering machine answered this call; wait for its beep.",
+    "silence": "The call was answered, and nobody speaks.",
+    "beep": "The answering machine has beeped and records now: leave the message.",
+}
+"""What the model is told of who answered a call that was placed."""
+
+
+def _answered_by(event: AnsweredBy) -> Effects:
+    fields = {"kind": event.kind, "words": event.words, "seconds": event.seconds}
+    return [Record("answered_by", fields), Inform(ANSWERED_BY[event.kind])]
 
 
 def _transfer_ended(state: CallState, event: TransferEnded, now: float) -> Effects:

@@ -15,6 +15,7 @@ from gateway.events import (
     AgentAudio,
     AgentBeganSounding,
     AgentHeard,
+    AnsweredBy,
     BackendCommand,
     BackendLost,
     BackendReady,
@@ -96,6 +97,7 @@ AgentSide = (
 Course = (
     CallStarted
     | CallerGone
+    | AnsweredBy
     | TransferEnded
     | EndAsked
     | TimePassed

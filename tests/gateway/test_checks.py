@@ -25,6 +25,7 @@ def test_every_setting_of_reach_is_said() -> None:
         "agents",
         "server",
         "twilio",
+        "sip",
         "secrets",
         "turn",
         "log",

@@ -7,13 +7,15 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
-from gateway.events import CallerGone, CallerKey, CallInfo
+from gateway.events import AnsweredBy, CallerGone, CallerKey, CallInfo
+from gateway.lines.sip.amd import MachineDetector
 from gateway.lines.sip.media_socket import MediaSockets
 from gateway.lines.sip.music import Loop
 from gateway.lines.sip.offer import Agreement
 from gateway.lines.sip.reports import Quality
 from gateway.lines.sip.stream import RtpStream
 from gateway.ports import Ear, LineEvent
+from media.frame import AudioFrame
 from media.playout import Chunk, Playout
 
 EVENTS_KEPT = 32
@@ -24,6 +26,45 @@ FAR_BUFFER = 0.04
 
 FAR_ERROR = 0.03
 """Telephones hold 10 to 70 ms."""
+
+
+class _Post:
+    """Brings what the line has to the call, from when it listens; keeps events until then."""
+
+    def __init__(self, listens_for_machine: bool) -> None:
+        self._ear: Ear | None = None
+        self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
+        self._machine = MachineDetector() if listens_for_machine else None
+
+    @property
+    def attached(self) -> bool:
+        """Whether somebody listens."""
+        return self._ear is not None
+
+    def attach(self, ear: Ear) -> None:
+        """Bring everything to `ear`, what came before first."""
+        self._ear = ear
+        while self._early:
+            ear.notice(self._early.popleft())
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Bring sound; what came before anybody listened is over."""
+        if self._ear is None:
+            return
+        self._ear.hear(frame)
+        if self._machine is not None:
+            found = self._machine.feed(frame)
+            if found is not None:
+                self._ear.notice(AnsweredBy(found.kind, found.words, round(found.seconds, 2)))
+            if self._machine.over:
+                self._machine = None
+
+    def notice(self, event: LineEvent) -> None:
+        """Bring an event."""
+        if self._ear is None:
+            self._early.append(event)
+        else:
+            self._ear.notice(event)
 
 
 class LegControl(Protocol):
@@ -52,6 +93,8 @@ class SipLeg:
         sockets: MediaSockets,
         control: LegControl,
         media_timeout: float,
+        *,
+        listens_for_machine: bool = False,
     ) -> None:
         self.info = info
         self.playout = Playout(stream.form, lead=0, latency=FAR_BUFFER, basis="sent")
@@ -59,8 +102,7 @@ class SipLeg:
         self._sockets = sockets
         self._control = control
         self._timeout = media_timeout
-        self._ear: Ear | None = None
-        self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
+        self._post = _Post(listens_for_machine)
         self._held = False
         self._gone = False
         self._music: Loop | None = None
@@ -73,10 +115,8 @@ class SipLeg:
 
     def attach(self, ear: Ear) -> None:
         """Give sound and events to `ear` from now on; what came before is handed over first."""
-        self._ear = ear
         self._since = self._loop.time()
-        while self._early:
-            ear.notice(self._early.popleft())
+        self._post.attach(ear)
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Send 20 ms, sound or silence, and hear 20 ms."""
@@ -91,8 +131,8 @@ class SipLeg:
         for datagram in stream.tick(now, payloads, waiting):
             self._sockets.send(datagram)
         frame = stream.hear(now)
-        if frame is not None and self._ear is not None:
-            self._ear.hear(frame)
+        if frame is not None:
+            self._post.hear(frame)
         self._measure()
         self._watch(now)
 
@@ -147,10 +187,7 @@ class SipLeg:
 
     def notice(self, event: LineEvent) -> None:
         """Pass an event on, now or as soon as somebody listens."""
-        if self._ear is None:
-            self._early.append(event)
-        else:
-            self._ear.notice(event)
+        self._post.notice(event)
 
     def over(self, reason: str, failure: bool) -> None:
         """Close: the call has ended."""
@@ -161,7 +198,7 @@ class SipLeg:
             self._sockets.send(datagram)
         self._gone = True
         self._sockets.close()
-        self.notice(CallerGone(reason, failure))
+        self.notice(CallerGone(reason, failure, self.quality.document()))
 
     @property
     def quality(self) -> Quality:
@@ -190,7 +227,7 @@ class SipLeg:
 
     def _watch(self, now: float) -> None:
         """Notice a far end that is gone without a word."""
-        if not self._timeout or not self._stream.hears or self._ear is None:
+        if not self._timeout or not self._stream.hears or not self._post.attached:
             return
         last = max(self._since, self._stream.last_heard or 0.0)
         if now - last > self._timeout:

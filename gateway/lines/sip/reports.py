@@ -36,6 +36,22 @@ class Quality:
     opinion: float
     "estimated mean opinion score of what we hear, 1 to 4.5"
 
+    def document(self) -> dict[str, float]:
+        """Give the figures for the call log, times in seconds."""
+        figures = {
+            "received": self.received,
+            "lost": self.lost,
+            "late": self.late,
+            "concealed": round(self.concealed, 2),
+            "jitter": round(self.jitter, 4),
+            "far_loss": round(self.far_loss, 3),
+            "far_jitter": round(self.far_jitter, 4),
+            "mos": round(self.opinion, 2),
+        }
+        if self.round_trip is not None:
+            figures["round_trip"] = round(self.round_trip, 4)
+        return figures
+
 
 class Received(Protocol):
     """What is known of the stream that is received; see `gateway.lines.sip.receiver.Receiver`."""
