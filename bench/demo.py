@@ -74,7 +74,7 @@ class Place:
 
 SCRIPT: tuple[str, ...] = (
     "--parameter=customer=Siciliy",  # the dealer knows the number, so that no name is asked for
-    "--silence=0.5",
+    "--silence=0.4",
     *("--say", f"{CALLER}_light.flac"),
     *("--say", f"{CALLER}_tesla.flac"),
     *("--say", f"{CALLER}_noises.flac"),
