@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from gateway.call.settings import ConversationSettings
@@ -309,6 +311,6 @@ def test_the_prompt_only_grows_at_its_end_but_for_what_a_cut_in_took_back():
             book.cut_in(utterance, 4.0, 2.0)
         else:
             book.heard_all(utterance, 4.0)
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in itertools.pairwise(seen):
         assert after[: len(before)] == before
     assert RATE == 8000
