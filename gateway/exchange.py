@@ -49,7 +49,7 @@ class Exchange:
         """Make the call of a leg that was just answered."""
         info = leg.info
         engaged = self._staff.engage(info.agent)
-        stream = ContinuousStream(info.rate)
+        stream = ContinuousStream(info.rate, getattr(leg, "behind", None))
         note = engaged.note(info)
         known = () if note is None else (note,)
         conversation = Conversation(engaged.conversation, UNKNOWN, known, info.call_id)

@@ -7,6 +7,8 @@ that arrives late is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from media.frame import AudioFrame
 
 KEPT_SECONDS = 30.0
@@ -23,8 +25,11 @@ LONGEST_GAP = 10.0
 class ContinuousStream:
     """Gives the caller's sound unbroken positions, and those positions a place on the clock."""
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int, behind: Callable[[], float] | None = None) -> None:
+        """`behind` says, where the line knows, by how many seconds a frame comes after it was
+        spoken: it waited in a jitter buffer, and was on its way."""
         self.rate = rate
+        self._behind = behind
         self.end = 0
         "position one past the last sample so far"
         self.silence_fed = 0
@@ -62,8 +67,9 @@ class ContinuousStream:
         return self._silence(missing)
 
     def when(self, position: int) -> float:
-        """Give the loop time at which the sample at `position` arrived."""
-        return (self._offset or 0.0) + position / self.rate
+        """Give the loop time at which the sample at `position` was spoken, as far as is known."""
+        behind = 0.0 if self._behind is None else self._behind()
+        return (self._offset or 0.0) + position / self.rate - behind
 
     def position(self, now: float) -> int:
         """Give the position of the sample that arrives at `now`."""

@@ -113,6 +113,11 @@ class WebrtcLeg:
         # Not from inside the call's own effect: the outcome comes as an event of its own.
         self._loop.call_soon(self.notice, refusal)
 
+    def behind(self) -> float:
+        """Give by how many seconds what is heard lies behind when it was spoken."""
+        way = (self.stream.round_trip or 0.0) / 2
+        return self.stream.receiver.depth(self._loop.time()) + way
+
     def hang_up(self, reason: str) -> None:
         """Tell the page and end the call; `CallerGone` follows."""
         if not self._gone:

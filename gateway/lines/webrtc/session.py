@@ -133,6 +133,7 @@ class Session:
             self._group = None
             if self.leg is not None:
                 self.leg.notice(CallerGone(*self._reason))
+                self._log.info("call_over", reason=self._reason[0], **self._quality())
             await self._close()
 
     async def _connect(self) -> bool:
@@ -151,6 +152,20 @@ class Session:
         self._log.info("connected", codec=self._wanted.agreed.codec.name)
         self._begin(self.leg)
         return True
+
+    def _quality(self) -> dict[str, float | None]:
+        """Say how the sound came and went, in seconds and shares."""
+        quality = self._stream.quality(self._loop.time())
+        figures = {
+            "received": quality.received,
+            "lost": quality.lost,
+            "late": quality.late,
+            "concealed": quality.concealed,
+            "jitter": quality.jitter,
+            "far_loss": quality.far_loss,
+            "round_trip": quality.round_trip,
+        }
+        return {name: None if one is None else round(one, 4) for name, one in figures.items()}
 
     async def _open_channel(self) -> None:
         await self.peer.opened.wait()
