@@ -25,7 +25,6 @@ from turn.keys import KeyEntry, KeySettings
 from turn.profile import DEFAULT, Profile
 from turn.words import Lexicon, Reading, plausible, read
 
-
 EVEN = 0.5
 """Belief at which a turn may as well go on as be over."""
 
@@ -39,7 +38,7 @@ class EndpointSettings:
     words_span: float = 4.0
     "seconds of sound whose words are asked for: the end matters, and the cost grows with it"
     worth: float = 0.3
-    "seconds a second question must be able to save: it takes 0.1 s and 75 to 95 ms of a core"
+    "seconds a second question must be able to save: it takes up to 0.1 s, and 15 ms of a core"
     words_wait: float = 0.25
     "seconds for which a decision waits for the words; 4 s of speech take 0.17 s of a core"
     least: float = 0.12

@@ -36,7 +36,7 @@ class Profile:
     "silence that ends a turn which sounds unfinished"
     draft: float = 0.40
     "belief at which work that can be thrown away may start: about every second one is used"
-    end: float = 0.85
+    end: float = 0.83
     "belief at which the turn ends after `shortest`"
     unfinished: float = 0.03
     "belief at and below which `patience` is had"
