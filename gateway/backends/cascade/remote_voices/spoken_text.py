@@ -41,6 +41,8 @@ class SpokenText:
         self._placed = 0.0
         "seconds up to which words were placed"
         self._characters = 0
+        self.asked = False
+        "there is something to say"
 
     @property
     def seconds(self) -> float:
@@ -49,6 +51,7 @@ class SpokenText:
 
     def add(self, text: str) -> None:
         """Take more of the text; what joins the words again is the text itself."""
+        self.asked = self.asked or bool(text.strip())
         self._partial += text
         found = _WORD.findall(self._partial)
         if found and not self._partial[-1:].isspace():
@@ -82,6 +85,10 @@ class SpokenText:
             self._placed = until
             self._characters += len(written)
         return "".join(text), tuple(words)
+
+    def advance(self, samples: int) -> None:
+        """Take a piece of sound whose words the voice places itself."""
+        self._samples += samples
 
     def timed(self, times: Sequence[tuple[float, float]]) -> tuple[str, tuple[Word, ...]]:
         """Give the next words with the voice's own times, from the utterance's first sample."""
