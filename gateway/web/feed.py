@@ -25,6 +25,7 @@ class Feed:
         self._recent = Recent()
         self._tail: Tail | None = None
         self._lock = threading.Lock()
+        self._closed = False
 
     def news(self, version: int) -> tuple[int, bytes]:
         """Give the calls that changed since a version, as a JSON array, and the version now."""
@@ -34,14 +35,15 @@ class Feed:
             return self._recent.version, msgspec.json.encode(calls)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Let the file go; nothing is read any more."""
         with self._lock:
+            self._closed = True
             if self._tail is not None:
                 self._tail.close()
                 self._tail = None
 
     def _read(self) -> None:
-        if self.path is None:
+        if self.path is None or self._closed:
             return
         first = self._tail is None
         tail = self._tail = self._tail or Tail(self.path)

@@ -94,6 +94,7 @@ class Pages:
     def stop(self) -> None:
         """Let no connection stay: the gateway goes down."""
         self._stopping = True
+        self._feed.close()
 
     def _page(self, name: str) -> Callable[[Request], Response]:
         asset = read_asset(FOLDER / "console" / name)

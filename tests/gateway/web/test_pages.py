@@ -1,0 +1,123 @@
+"""The gateway's own page: who sees what of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from gateway.web.feed import Feed
+from gateway.web.pages import LineStatus, Pages, Status
+from gateway.web.settings import WebSettings
+from tests.gateway.web.test_recent import STORY
+from tests.support.virtual_time import run
+
+STATUS = Status((LineStatus("webrtc", "ready", "with tokens", 1),), ("desk",), "desk", 1, 5, 2)
+
+
+def pages(log: Path | None = None, **settings: Any) -> Pages:
+    return Pages(WebSettings(**settings), Feed(log), lambda: STATUS)
+
+
+@asynccontextmanager
+async def client(served: Pages, address: str = "127.0.0.1") -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(Starlette(routes=served.routes()), client=(address, 5000))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as one:
+        yield one
+
+
+def get(path: str, address: str = "127.0.0.1", **settings: Any) -> httpx.Response:
+    async def work() -> httpx.Response:
+        async with client(pages(**settings), address) as one:
+            return await one.get(path)
+
+    return run(work())
+
+
+@pytest.mark.parametrize("path", ["/", "/console/console.js", "/console/console.css"])
+def test_the_page_is_there_and_runs_nothing_but_its_own(path: str) -> None:
+    response = get(path)
+    assert response.status_code == 200
+    policy = response.headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert response.headers["cache-control"] == "no-cache"
+
+
+def test_the_page_has_the_widget_and_no_inline_script() -> None:
+    text = get("/").text
+    assert "<parley-widget" in text
+    assert "/widget.js" in text
+    assert "onclick" not in text
+    assert "style=" not in text
+
+
+def test_a_page_that_is_not_wanted_is_not_there() -> None:
+    assert get("/", page=False).status_code == 404
+    assert get("/widget.js", page=False).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("calls", "address", "shown"),
+    [
+        ("local", "127.0.0.1", True),
+        ("local", "203.0.113.5", False),
+        ("open", "203.0.113.5", True),
+        ("off", "127.0.0.1", False),
+    ],
+)
+def test_who_sees_calls(calls: str, address: str, shown: bool) -> None:
+    status = get("/console/status", address, calls=calls).json()
+    assert status["shown"] is shown
+    assert bool(status["lines"]) is shown
+    assert status["agents"] == ["desk"]
+    if not shown:
+        assert get("/console/calls", address, calls=calls).status_code == 403
+
+
+def test_calls_are_streamed_until_the_gateway_stops(tmp_path: Path) -> None:
+    log = tmp_path / "calls.jsonl"
+    log.write_bytes(b"".join(line + b"\n" for line in STORY))
+
+    async def work() -> list[str]:
+        served = pages(log)
+        route = next(
+            r for r in served.routes() if isinstance(r, Route) and r.path == "/console/calls"
+        )
+        sent: list[str] = []
+        gone = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message.get("body", b"").decode())
+
+        scope = {
+            "type": "http", "method": "GET", "path": "/console/calls", "headers": [],
+            "query_string": b"", "client": ("127.0.0.1", 5), "http_version": "1.1",
+        }  # fmt: skip
+        async with asyncio.TaskGroup() as group:
+            group.create_task(route.app(scope, receive, send))
+            await asyncio.sleep(1)
+            served.stop()
+        return sent
+
+    body = "".join(run(work()))
+    events = dict(
+        part.removeprefix("event: ").split("\ndata: ", 1)
+        for part in body.split("\n\n")
+        if part.startswith("event:")
+    )
+    assert json.loads(events["status"])["calls"] == 1
+    assert json.loads(events["calls"])[0]["id"] == "A1"
+    assert body.count("event: calls") == 1
