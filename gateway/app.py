@@ -12,10 +12,9 @@ import structlog
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
+from gateway import health
 from gateway.call.pacer import Pacer
 from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.config import Settings, secrets
@@ -84,7 +83,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
             *webrtc.routes(),
             *pages.routes(),
             *sip_routes(lambda: sip, settings.sip.api_key),
-            *_own_routes(switchboard, pacer),
+            *health.routes(switchboard, pacer),
         ]
         server = _server(settings, routes, twilio)
         async with asyncio.TaskGroup() as group:
@@ -188,30 +187,3 @@ def _say_ready(address: str) -> None:
 
 def _detector_failed(error: Exception) -> None:
     log.warning("turn_detector_failed", error=repr(error))
-
-
-def _own_routes(switchboard: Switchboard, pacer: Pacer) -> list[BaseRoute]:
-    async def health(_request: Request) -> Response:
-        late = pacer.lateness
-        return JSONResponse(
-            {
-                "calls": len(switchboard.calls),
-                "begun": switchboard.begun,
-                "refused": switchboard.refused,
-                "ticks": late.ticks,
-                "late_ticks": late.over_5_ms,
-                "latest_tick": round(late.worst, 4),
-            }
-        )
-
-    async def ready(_request: Request) -> Response:
-        refusal = switchboard.would_refuse()
-        if refusal is None:
-            return JSONResponse({"ready": True})
-        return JSONResponse(
-            {"ready": False, "reason": refusal.kind},
-            status_code=503,
-            headers={"Retry-After": str(refusal.retry_after)},
-        )
-
-    return [Route("/healthz", health), Route("/readyz", ready)]

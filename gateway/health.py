@@ -1,0 +1,67 @@
+"""What the process says of itself to whoever watches it: `/healthz` and `/readyz`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from gateway.call.pacer import Pacer
+from gateway.call.switchboard import Switchboard
+
+
+def routes(switchboard: Switchboard, pacer: Pacer) -> list[BaseRoute]:
+    """Give the routes for supervisors and load balancers."""
+
+    async def health(_request: Request) -> Response:
+        late = pacer.lateness
+        return JSONResponse(
+            {
+                "calls": len(switchboard.calls),
+                "begun": switchboard.begun,
+                "refused": switchboard.refused,
+                "ticks": late.ticks,
+                "late_ticks": late.over_5_ms,
+                "latest_tick": round(late.worst, 4),
+                "tasks": len(asyncio.all_tasks()),
+                "threads": processor_seconds(),
+            }
+        )
+
+    async def ready(_request: Request) -> Response:
+        refusal = switchboard.would_refuse()
+        if refusal is None:
+            return JSONResponse({"ready": True})
+        return JSONResponse(
+            {"ready": False, "reason": refusal.kind},
+            status_code=503,
+            headers={"Retry-After": str(refusal.retry_after)},
+        )
+
+    return [Route("/healthz", health), Route("/readyz", ready)]
+
+
+def processor_seconds() -> dict[str, float]:
+    """Give the processor seconds of each thread by its name; those of one name are added up.
+
+    Only Linux tells; elsewhere all are 0.
+    """
+    found: dict[str, float] = {}
+    for thread in threading.enumerate():
+        found[thread.name] = found.get(thread.name, 0.0) + _seconds(thread.native_id)
+    return {name: round(seconds, 3) for name, seconds in found.items()}
+
+
+def _seconds(thread: int | None) -> float:
+    if sys.platform != "linux" or thread is None:
+        return 0.0
+    try:
+        # Linux, Documentation/scheduler/sched-stats: the first number is nanoseconds on a core.
+        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[0]) / 1e9
+    except (OSError, IndexError):
+        return 0.0  # it has ended since
