@@ -46,6 +46,10 @@ class Companded:
 
 def coder_for(codec: Codec) -> Coder:
     """Make the coder of a codec."""
+    if codec.name in ("g722", "opus"):
+        from gateway.lines.sip.wideband import G722, Opus  # PyAV takes a moment to load
+
+        return G722() if codec.name == "g722" else Opus()
     return Companded(wire_form(codec.name, codec.rate))
 
 
