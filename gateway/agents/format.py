@@ -33,8 +33,13 @@ class BackendChoice:
     voice: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hibari"})
     options: Mapping[str, Any] = field(default_factory=dict)
     "settings of a backend that is one piece"
+    listen: Literal["", "moonshine"] = ""
+    """a recogniser beside a backend that is one piece, so that turn-taking has words to judge by;
+    empty: it judges by sound alone"""
 
     def __post_init__(self) -> None:
+        if self.listen and self.kind == "cascade":
+            raise ValueError("listen is for speech-to-speech models; a cascade listens anyway")
         for name in ("model", "recogniser", "voice"):
             if not isinstance(getattr(self, name).get("kind"), str):
                 raise ValueError(f"{name} must be a table with a kind")

@@ -84,6 +84,33 @@ class ModelSession(Protocol):
         """Take a message of the server; raises ValueError for what is none."""
 
 
+class Channel(Protocol):
+    """What a session's messages go over: a `ModelSocket`, or a vendor's own stream.
+
+    One that needs a task of its own has a coroutine `serve()` beside these.
+    """
+
+    reason: str
+    "why it is over"
+
+    @property
+    def closed(self) -> asyncio.Event:
+        """Set when it is over, whoever ended it."""
+
+    async def open(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
+        """Connect; raises OSError or TimeoutError with a reason that holds no secret."""
+
+    def send(self, text: str) -> None:
+        """Send a message without waiting."""
+
+    def close(self) -> None:
+        """Say goodbye and close."""
+
+
+MakeChannel = Callable[[Callable[[bytes], None], Callable[[], None]], Channel]
+"""Makes a channel of what takes its messages and what is told of its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
     """How a server is reached."""
@@ -95,6 +122,8 @@ class Reach:
     connect_seconds: float
     session_seconds: float
     "a session is renewed before this age"
+    late_seconds: float = LATE_RENEWAL
+    "how much longer a quiet moment for that is waited for"
 
 
 class SessionBackend:
@@ -105,19 +134,27 @@ class SessionBackend:
         traits: BackendTraits,
         reach: Reach,
         make: Callable[[BackendStart], ModelSession],
+        channel: MakeChannel = ModelSocket,
     ) -> None:
         self.traits = traits
         self._reach = reach
         self._make = make
+        self._make_channel = channel
+        self._group: asyncio.TaskGroup | None = None
         self._emit: Emit = lambda event: None
         self._session: ModelSession | None = None
-        self._socket: ModelSocket | None = None
+        self._socket: Channel | None = None
         self._early: list[BackendCommand | AudioFrame] = []
         self._renew = asyncio.Event()
 
     async def run(self, start: BackendStart, emit: Emit) -> None:
         """Serve one call until cancelled."""
         self._emit = emit
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            await self._serve(start, emit)
+
+    async def _serve(self, start: BackendStart, emit: Emit) -> None:
         try:
             await self._connect(start)
             for early in self._early:
@@ -131,7 +168,14 @@ class SessionBackend:
             emit(BackendLost(str(broken) or "the server did not answer in time"))
         finally:
             if self._socket is not None:
-                self._socket.close()
+                self._leave(self._session, self._socket)
+
+    def _leave(self, session: ModelSession | None, socket: Channel) -> None:
+        """Close a session's channel, with the protocol's own goodbye where it has one."""
+        closing = getattr(session, "closing", None)
+        for message in () if closing is None else closing():
+            socket.send(message)
+        socket.close()
 
     def hear(self, frame: AudioFrame) -> None:
         """Take the caller's sound."""
@@ -158,12 +202,17 @@ class SessionBackend:
         self._renew.clear()  # what the new session says of itself may come before it is ready
         session = self._make(start)
         ready = asyncio.Event()
-        socket = ModelSocket(
-            lambda message: self._message(session, socket, ready, message), on_closed=ready.set
+        socket = self._make_channel(
+            lambda message: self._message(session, socket, ready, message), ready.set
         )
         await socket.open(reach.url, reach.headers, reach.connect_seconds)
+        serve = getattr(socket, "serve", None)
+        if serve is not None and self._group is not None:
+            self._group.create_task(serve())
         for message in session.opening():
             socket.send(message)
+        if session.ready:  # a protocol in which the server says nothing by itself
+            ready.set()
         try:
             async with asyncio.timeout(reach.connect_seconds):
                 await ready.wait()
@@ -172,9 +221,10 @@ class SessionBackend:
             raise TimeoutError("the session was not configured in time") from None
         if not session.ready:
             raise OSError(socket.reason)
-        old, self._socket, self._session = self._socket, socket, session
+        old, before = self._socket, self._session
+        self._socket, self._session = socket, session
         if old is not None:
-            old.close()
+            self._leave(before, old)
             log.info("session_renewed", backend=reach.name, call_id=start.info.call_id)
 
     async def _renewed(self, start: BackendStart) -> None:
@@ -190,7 +240,7 @@ class SessionBackend:
             self._renew.set()
 
     def _message(
-        self, session: ModelSession, socket: ModelSocket, ready: asyncio.Event, message: bytes
+        self, session: ModelSession, socket: Channel, ready: asyncio.Event, message: bytes
     ) -> None:
         try:
             output = session.receive(message)
@@ -203,7 +253,7 @@ class SessionBackend:
         if session.ready:
             ready.set()
 
-    def _put(self, output: Output, socket: ModelSocket) -> None:
+    def _put(self, output: Output, socket: Channel) -> None:
         for message in output.send:
             socket.send(message)
         for event in output.emit:
@@ -224,7 +274,7 @@ class SessionBackend:
             wait = min(IDLE_LOOK, until - loop.time())
             if await _set_within(socket.closed, wait):
                 return False
-        last = loop.time() + LATE_RENEWAL
+        last = loop.time() + self._reach.late_seconds
         while self._session is not None and self._session.busy and loop.time() < last:
             if await _set_within(socket.closed, IDLE_LOOK):
                 return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -28,8 +28,10 @@ class BridgeSettings:
 
     url: str
     name: str = "bridge"
-    api_key: str = ""
-    "sent as a bearer token; from the environment, never logged"
+    api_key: str = field(default="", repr=False, metadata={"env": "BRIDGE_API_KEY"})
+    "sent as a bearer token"
+    key_variable: str = "BRIDGE_API_KEY"
+    "the environment variable that holds the key, where several models have one each"
     owns_turns: bool = False
     truncates: bool = True
     tools: bool = True

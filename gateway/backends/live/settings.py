@@ -14,6 +14,8 @@ class LiveSettings:
     url: str = "wss://api.openai.com/v1/live/sessions"
     model: str = "gpt-live-1.1"
     api_key: str = field(default="", repr=False, metadata={"env": "OPENAI_API_KEY"})
+    key_variable: str = "OPENAI_API_KEY"
+    "the environment variable that holds the key"
     voice: str = "marin"
     delegation: Literal["responses", "client"] = "responses"
     """who does what the voice model delegates: a Responses model with the agent's tools, or

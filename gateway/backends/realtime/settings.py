@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.events import Json
@@ -16,8 +16,9 @@ class RealtimeSettings:
     url: str = "wss://api.openai.com/v1/realtime"
     "base address; the model is added as a query where the server wants it there"
     model: str = "gpt-realtime-2.1"
-    api_key: str = ""
-    "from the environment; never logged"
+    api_key: str = field(default="", repr=False, metadata={"env": "OPENAI_API_KEY"})
+    key_variable: str = "OPENAI_API_KEY"
+    "the environment variable that holds the key, where several servers have one each"
     voice: str = "marin"
     transcription_model: str = "gpt-transcribe"
     "makes the caller's words for the log; empty: none"

@@ -1,0 +1,50 @@
+"""Amazon's Nova Sonic as a backend."""
+
+from __future__ import annotations
+
+from gateway.backends.nova.channel import BedrockChannel
+from gateway.backends.nova.session import Session
+from gateway.backends.nova.settings import NovaSettings
+from gateway.backends.nova.wire import RATES
+from gateway.backends.session import Reach, SessionBackend
+from gateway.ports import BackendStart, BackendTraits
+from media.resample import Resampler
+
+OTHER_RATE = 24000
+"""What the model is given by lines whose own rate it does not know."""
+
+
+def nova_traits(settings: NovaSettings) -> BackendTraits:
+    """Say what the model can do; it judges interruptions itself and is told nothing of them."""
+    return BackendTraits(
+        owns_turns=True,
+        truncates=False,
+        drafts=False,
+        cancels=False,
+        wants_transcript=True,
+        session_seconds=settings.session_seconds,
+    )
+
+
+def nova_backend(settings: NovaSettings) -> SessionBackend:
+    """Make one call's Nova Sonic model."""
+
+    def make(start: BackendStart) -> Session:
+        line = start.info.rate
+        rate = line if line in RATES else OTHER_RATE
+        return Session(start, settings, rate, Resampler(line, rate), Resampler(rate, line))
+
+    reach = Reach(
+        settings.name,
+        settings.endpoint,
+        {},
+        settings.connect_seconds,
+        settings.session_seconds,
+        settings.late_seconds,
+    )
+    return SessionBackend(
+        nova_traits(settings),
+        reach,
+        make,
+        lambda on_message, on_closed: BedrockChannel(settings, on_message, on_closed),
+    )
