@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +16,12 @@ from gateway.agents.library import AgentLibrary, shipped
 from gateway.agents.loading import Agent, ScriptedSettings
 from gateway.agents.places import AgentError
 from gateway.agents.servers import ToolServers
-from gateway.backends.bridge.backend import BridgeBackend, BridgeSettings
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.backends.cascade.moonshine import Moonshine
 from gateway.backends.cascade.scripted import Pace, ScriptedModel
 from gateway.backends.cascade.voices import LocalLines, LocalVoice
-from gateway.backends.realtime.backend import realtime_backend
-from gateway.backends.realtime.settings import RealtimeSettings
+from gateway.backends.listening import Listening
+from gateway.backends.speech_models import KINDS, with_key
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.engagement import Engagement
 from gateway.events import CallInfo
@@ -141,14 +141,19 @@ class Crew:
         match choice.kind:
             case "cascade":
                 return self._cascade(agent, choice, path)
-            case "realtime":
-                settings = agent.settings(RealtimeSettings, choice.options, f"{path}.options")
-                return lambda: realtime_backend(settings)
-            case "bridge":
-                bridge = agent.settings(BridgeSettings, choice.options, f"{path}.options")
-                return lambda: BridgeBackend(bridge)
             case _:
-                raise NotImplementedError(choice.kind)
+                return self._speech_model(agent, choice, path)
+
+    def _speech_model(
+        self, agent: Agent, choice: BackendChoice, path: str
+    ) -> Callable[[], Backend]:
+        kind = KINDS[choice.kind]
+        options = agent.settings(kind.settings, choice.options, f"{path}.options")
+        settings = with_key(options, os.environ)
+        if not choice.listen:
+            return lambda: kind.make(settings)
+        recogniser = self._recogniser({"kind": choice.listen})
+        return lambda: Listening(kind.make(settings), recogniser)
 
     def _cascade(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
         recogniser = self._recogniser(choice.recogniser)
