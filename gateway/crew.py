@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -17,7 +16,9 @@ from gateway.agents.loading import Agent, ScriptedSettings
 from gateway.agents.places import AgentError
 from gateway.agents.servers import ToolServers
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
+from gateway.backends.cascade.choices import Table
 from gateway.backends.cascade.moonshine import Moonshine
+from gateway.backends.cascade.parts import PartMaker
 from gateway.backends.cascade.scripted import Pace, ScriptedModel
 from gateway.backends.cascade.voices import LocalLines, LocalVoice
 from gateway.backends.listening import Listening
@@ -25,7 +26,7 @@ from gateway.backends.speech_models import KINDS, with_key
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.engagement import Engagement
 from gateway.events import CallInfo
-from gateway.ports import Backend, LanguageModel, Recogniser, Voice
+from gateway.ports import Backend, LanguageModel
 from gateway.tools.store import Store
 from gateway.tools.toolbox import CallTools, Toolbox
 from inference.runtime import Runtime
@@ -156,34 +157,20 @@ class Crew:
         return lambda: Listening(kind.make(settings), recogniser)
 
     def _cascade(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
-        recogniser = self._recogniser(choice.recogniser)
-        model = self._model(agent, choice.model, path)
-        voice = self._voice_of(choice.voice)
+        parts = PartMaker(
+            agent, os.environ, self._moonshine, self._voice, lambda *at: self._scripted(agent, *at)
+        )
+        recogniser = parts.recogniser(choice.recogniser, f"{path}.recogniser")
+        model = parts.model(choice.model, f"{path}.model")
+        voice = parts.voice(choice.voice, f"{path}.voice")
         options = agent.settings(CascadeSettings, choice.options, f"{path}.options")
-        return lambda: Cascade(recogniser, model, voice, options)
+        drives = bool(getattr(recogniser, "drives", False))
+        return lambda: Cascade(recogniser, model, voice, options, drives=drives)
 
-    def _recogniser(self, table: Any) -> Recogniser:
-        match table["kind"]:
-            case "moonshine":
-                return self._moonshine
-            case _:
-                raise NotImplementedError(table["kind"])
-
-    def _voice_of(self, table: Any) -> Voice:
-        match table["kind"]:
-            case "hibari":
-                return self._voice
-            case _:
-                raise NotImplementedError(table["kind"])
-
-    def _model(self, agent: Agent, table: Any, path: str) -> LanguageModel:
-        match table["kind"]:
-            case "scripted":
-                chosen = agent.settings(ScriptedSettings, table, f"{path}.model")
-                pace = Pace(chosen.first_token, chosen.tokens_per_second)
-                return ScriptedModel(agent.scripts[chosen.script], pace, agent.file.language)
-            case _:
-                raise NotImplementedError(table["kind"])
+    def _scripted(self, agent: Agent, table: Table, path: str) -> LanguageModel:
+        chosen = agent.settings(ScriptedSettings, table, path)
+        pace = Pace(chosen.first_token, chosen.tokens_per_second)
+        return ScriptedModel(agent.scripts[chosen.script], pace, agent.file.language)
 
 
 def _say_broken(error: AgentError) -> None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 from zoneinfo import ZoneInfo
 
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
 from gateway.agents.places import placed
+from gateway.backends.cascade.choices import chain
 from gateway.backends.cascade.script.dialogue import CALL_NOTE
 from gateway.backends.cascade.script.format import Script
 from gateway.backends.cascade.script.format import load as load_script
@@ -76,6 +77,11 @@ class Agent:
             return decode(kind, self.source, table, path)
         except TomlError as error:
             raise placed(self.path, error) from None
+
+    def refuse(self, path: str, said: str) -> NoReturn:
+        """Raise AgentError for a mistake that shows only where the agent is put to work."""
+        wrong = (Mistake(path, self.source.line(path), said),)
+        raise placed(self.path, TomlError(self.source.name, wrong))
 
     def conversation(self, specs: tuple[ToolSpec, ...] | None = None) -> ConversationSettings:
         """Give what the course of a call is decided by; `specs` where MCP servers added some."""
@@ -159,19 +165,23 @@ def _scripts(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, S
     files: list[Path] = []
     choices = {"backend": file.backend}
     choices |= {f"backends.{name}": each for name, each in file.backends.items()}
-    for where, choice in choices.items():
-        if choice.kind != "cascade" or choice.model["kind"] != "scripted":
-            continue
-        if "script" not in choice.model and where not in source.lines:
+    tables = [
+        (where, table, place)
+        for where, choice in choices.items()
+        for table, place in chain(choice.model, f"{where}.model")
+        if choice.kind == "cascade" and table.get("kind") == "scripted"
+    ]
+    for where, table, place in tables:
+        if "script" not in table and where not in source.lines:
             continue  # nothing was said of a model at all: whoever runs calls decides
         try:
-            settings = decode(ScriptedSettings, source, choice.model, f"{where}.model")
+            settings = decode(ScriptedSettings, source, table, place)
         except TomlError as error:
             raise placed(path, error) from None
         script = path.parent / settings.script
         if not script.is_file():
             said = f"{settings.script}: no such file or directory"
-            at = f"{where}.model.script"
+            at = f"{place}.script"
             wrong = TomlError(source.name, [Mistake(at, source.line(at), said)])
             raise placed(path, wrong)
         try:

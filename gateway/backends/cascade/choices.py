@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Generic, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import Meta
 
 T = TypeVar("T")
+Table = Mapping[str, Any]
 
 ENOUGH = 20
 """Answers from which a 95th percentile can be told at all."""
@@ -37,6 +38,25 @@ class ChoiceSettings:
     "overtake it at the 95th percentile of its own times already"
     rest_seconds: Annotated[float, Meta(ge=0)] = 20.0
     "after a failure the second choice is asked first for so long"
+
+
+CHOICE = frozenset(each.name for each in fields(ChoiceSettings))
+
+
+def split(table: Table) -> tuple[Table, Table, Table | None]:
+    """Part a table into a kind's own settings, when the second choice is asked, and that choice."""
+    own = {key: value for key, value in table.items() if key not in CHOICE and key != "fallback"}
+    choice = {key: value for key, value in table.items() if key in CHOICE}
+    return own, choice, table.get("fallback")
+
+
+def chain(table: Table, path: str) -> Iterator[tuple[Table, str]]:
+    """List the own settings of a part and of its second choices, each with its path."""
+    following: Table | None = table
+    while following is not None:
+        own, _, following = split(following)
+        yield own, path
+        path += ".fallback"
 
 
 class Patience:

@@ -153,6 +153,7 @@ class RecogniserChoice:
     """Implements `Recogniser`."""
 
     def __init__(self, recognisers: Sequence[Recogniser], settings: ChoiceSettings) -> None:
+        self.drives: bool = getattr(recognisers[0], "drives", False)
         self._recognisers = recognisers
         self._patiences = [Patience(settings, RECOGNISER_SECONDS) for _ in recognisers]
 
@@ -181,6 +182,20 @@ class _Stream:
         self._rate = rate
         self._ring = SoundRing(rate, KEPT_SECONDS)
         self._open: dict[int, RecogniserStream] = {0: openers[0]()}
+        self._group: asyncio.TaskGroup | None = None
+
+    async def serve(self) -> None:
+        """Let every stream that is open keep its connection, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for stream in self._open.values():
+                self._serve(stream)
+            await asyncio.Event().wait()
+
+    def _serve(self, stream: RecogniserStream) -> None:
+        serve = getattr(stream, "serve", None)
+        if serve is not None and self._group is not None:
+            self._group.create_task(serve())
 
     def feed(self, frame: AudioFrame) -> None:
         """Keep the frame, and pass it on."""
@@ -218,4 +233,5 @@ class _Stream:
             kept = self._ring.take(since, self._ring.end)
             begin = self._ring.end - len(kept)
             stream.feed(AudioFrame(kept.tobytes(), self._rate, begin))
+            self._serve(stream)
         yield await stream.transcribe(start, end, final=final)

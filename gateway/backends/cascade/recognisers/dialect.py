@@ -42,11 +42,17 @@ class Dialect(Protocol):
 class DialectMaker(Protocol):
     """A vendor's way, with its settings."""
 
-    connect_seconds: float
-    answer_seconds: float
-    "the longest wait for words of sound that was sent"
-    flushes: bool
-    "whether it is asked to give what it knows when a turn's words are wanted"
+    @property
+    def connect_seconds(self) -> float:
+        """The longest a connection may take to open."""
+
+    @property
+    def answer_seconds(self) -> float:
+        """The longest wait for words of sound that was sent."""
+
+    @property
+    def flushes(self) -> bool:
+        """Whether it is asked to give what it knows when a turn's words are wanted."""
 
     def connection(
         self, words: HeardWords, rate: int, origin: int, hints: tuple[str, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -44,12 +44,16 @@ class StreamingRecogniser:
     """Implements `Recogniser` over a vendor's protocol."""
 
     maker: DialectMaker
+    advises: bool = False
+    "what it says about turns is passed on"
+    drives: bool = False
+    "it decides when the caller is done"
 
     def open(
         self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
     ) -> StreamedSound:
         """Begin a caller's stream; its `serve` must run for it to hear anything."""
-        return StreamedSound(self.maker, rate, tuple(hints), on_words)
+        return StreamedSound(self.maker, rate, tuple(hints), on_words, advises=self.advises)
 
 
 class StreamedSound:
@@ -61,7 +65,10 @@ class StreamedSound:
         rate: int,
         hints: tuple[str, ...],
         on_words: Callable[[Transcript], None] | None,
+        *,
+        advises: bool = False,
     ) -> None:
+        self._advises = advises
         self._maker = maker
         self._rate = rate
         self._hints = hints
@@ -189,4 +196,4 @@ class StreamedSound:
             return
         self._changed.set()
         if partial is not None and self._on_words is not None:
-            self._on_words(partial)
+            self._on_words(partial if self._advises else replace(partial, turn=None))

@@ -67,9 +67,13 @@ class VoiceDialect(Protocol):
 class VoiceMaker(Protocol):
     """A vendor's way, with its settings."""
 
-    connect_seconds: float
-    silent_seconds: float
-    "the longest silence once all text was sent"
+    @property
+    def connect_seconds(self) -> float:
+        """The longest a connection may take to open."""
+
+    @property
+    def silent_seconds(self) -> float:
+        """The longest silence once all text was sent."""
 
     def connection(self, rate: int) -> VoiceDialect:
         """Make the protocol of one connection for a line of that rate."""

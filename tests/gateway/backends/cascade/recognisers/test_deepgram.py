@@ -56,7 +56,7 @@ def play(kind: str, story: Story, hints: Sequence[str] = HINTS, **settings: obje
             else:
                 maker = Nova(NovaSettings("deepgram", url=url, **settings), "k")  # type: ignore[arg-type]
             heard: list[Transcript] = []
-            stream = StreamingRecogniser(maker).open(RATE, hints, heard.append)
+            stream = StreamingRecogniser(maker, advises=True).open(RATE, hints, heard.append)
             bench = Bench(server, stream, heard)
             async with asyncio.TaskGroup() as group:
                 serving = group.create_task(stream.serve())
