@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +29,8 @@ from tests.support.sip_answers import tone
 TICK = 0.02
 TRANSIT = 0.03
 """Seconds on the way when nothing delays a packet."""
+
+SPEECH = Path(__file__).parents[3] / "data/speech/demo/tel_ar40_caller_tesla.flac"
 
 A, B = ("192.0.2.1", 6000), ("192.0.2.9", 6000)
 
@@ -358,3 +365,19 @@ def _played(payload: bytes, tick: int) -> int | None:
 
 def _end(playout: Playout, it: Wire) -> int:
     return playout.heard(1, it.now + 5.0).heard
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.1])
+def test_concealed_speech_is_still_recognised(share: float, tmp_path: Path) -> None:
+    speech, rate = soundfile.read(SPEECH, dtype="int16")
+    assert rate == 8000
+    it = wire()
+    random = np.random.default_rng(11)
+    it.delays = [None if random.random() < share else 0.0 for _ in range(1000)]
+    it.play(np.concatenate((speech, np.zeros(8000, dtype=np.int16))).tobytes())
+    path = tmp_path / "heard.wav"
+    soundfile.write(path, it.pcm, 8000, subtype="PCM_16")
+    command = [sys.executable, "-m", "gateway", "transcribe", "--json", str(path)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert "tesla" in json.loads(done.stdout.splitlines()[0])["text"].lower()
