@@ -133,17 +133,27 @@ def _stages(turns: Sequence[LogLine]) -> Point:
 
 def _agreement(far: FarEnd, turns: Sequence[LogLine]) -> Point:
     """Compare each response at the far end with the log's turn nearest in time."""
+    heard = [_first_heard(line) for line in turns]
     worst = 0.0
     compared = 0
     for each in far.turns:
-        if each.response is None or each.first_audio is None or not turns:
+        if each.response is None or each.first_audio is None or not heard:
             continue
         at = each.first_audio
-        nearest = min(turns, key=lambda line: abs(line.at - at))
-        worst = max(worst, abs((nearest.number("response") or 0.0) - each.response))
+        _, response = min(heard, key=lambda pair: abs(pair[0] - at))
+        worst = max(worst, abs(response - each.response))
         compared += 1
     said = f"both ends agree on the responses within {worst * 1000:.0f} ms"
     return Point(compared > 0 and worst <= AGREEMENT, said)
+
+
+def _first_heard(line: LogLine) -> tuple[float, float]:
+    """Give when a turn's first sound was heard, and how long after the speech: a filler's, where
+    there was one, since the far end cannot tell it from the answer."""
+    response = line.number("response") or 0.0
+    acknowledged = line.number("acknowledged")
+    first = response if acknowledged is None else acknowledged
+    return line.at - response + first, first
 
 
 def _faults(lines: Sequence[LogLine]) -> Point:

@@ -57,11 +57,13 @@ def batches(path: Path, count: int | None, follow: bool) -> Iterator[list[bytes]
 class Teller:
     """Prints the lines of one or all calls, for people or as they are; keeps nothing."""
 
-    def __init__(self, console: Console, call: str = "", raw: bool = False) -> None:
+    def __init__(
+        self, console: Console, call: str = "", raw: bool = False, tagged: bool = True
+    ) -> None:
         self._paper = Paper(console)
         self._call = call
         self._raw = raw
-        self._story = Story(tagged=not call)
+        self._story = Story(tagged=tagged and not call)
         self._number = 0
         self.bad = 0
         "lines that could not be read"
@@ -98,8 +100,11 @@ class Teller:
 def watch(
     path: Path, console: Console, call: str = "", gone: Callable[[], bool] = lambda: False
 ) -> list[LogLine]:
-    """Print a call as it happens until it ended, or `gone` says that nothing more will come."""
-    teller = Teller(console, call)
+    """Print a call as it happens until it ended, or `gone` says that nothing more will come.
+
+    Without `call`, the log is taken to hold one call alone.
+    """
+    teller = Teller(console, call, tagged=False)
     heard: list[LogLine] = []
     over = False
     for lines in batches(path, None, follow=True):
