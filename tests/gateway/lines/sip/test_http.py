@@ -1,0 +1,113 @@
+"""The HTTP call that places a call: who may, what is refused, and what is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from gateway.lines.sip.http import LARGEST, routes
+from gateway.lines.sip.line import SipLine
+from gateway.ports import Refusal
+from tests.gateway.lines.sip.test_line import End, end, run, until
+
+
+async def posted(
+    line: SipLine | None, body: Any, key: str = "", client: str = "127.0.0.1", **headers: str
+) -> tuple[int, list[dict[str, Any]]]:
+    """Post to the route; give the status and the JSON lines."""
+    app = Starlette(routes=routes(lambda: line, key))
+    transport = httpx.ASGITransport(app=app, client=(client, 1234))
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        response = await http.post("/sip/calls", content=data, headers=headers)
+        return response.status_code, [json.loads(text) for text in response.text.splitlines()]
+
+
+def test_an_answered_call_is_told_to_its_end() -> None:
+    async def work() -> None:
+        async with end() as near, end() as far:
+            status, told = await posted(
+                near.line, {"to": far.uri, "agent": "sales", "variables": {"order": "17"}}
+            )
+            assert status == 200
+            assert [one["event"] for one in told] == ["ringing", "outcome"]
+            assert told[-1]["outcome"] == "answered"
+            party = await near.parties.next()
+            assert party.leg.info.agent == "sales"
+            assert party.leg.info.variables["order"] == "17"
+            assert party.leg.info.call_id == told[-1]["call_id"]
+            assert not party.gone.is_set()  # the call goes on after the answer to the request
+
+    run(work)
+
+
+def test_a_busy_far_side_is_told() -> None:
+    async def work() -> None:
+        async with end() as near, end() as far:
+            far.parties.refusal = Refusal("busy")
+            status, told = await posted(near.line, {"to": far.uri})
+            assert (status, told[-1]["outcome"], told[-1]["code"]) == (200, "busy", 486)
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("key", "client", "headers", "wanted"),
+    [
+        ("", "127.0.0.1", {}, 400),
+        ("", "198.51.100.7", {}, 401),
+        ("", "127.0.0.1", {"X-Forwarded-For": "198.51.100.7"}, 401),
+        ("secret", "127.0.0.1", {}, 401),
+        ("secret", "198.51.100.7", {"Authorization": "Bearer wrong"}, 401),
+        ("secret", "198.51.100.7", {"Authorization": "Bearer secret"}, 400),
+    ],
+)
+def test_who_may_place_calls(key: str, client: str, headers: dict[str, str], wanted: int) -> None:
+    async def work() -> None:
+        async with end() as near:
+            status, _ = await posted(near.line, {}, key, client, **headers)
+            assert status == wanted
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b'{"to": 5}', {"to": "1 2"}, {"to": "12345"}, b"x" * (LARGEST + 1)],
+)
+def test_what_is_no_order_is_refused(body: Any) -> None:
+    async def work() -> None:
+        async with end() as near:
+            status, told = await posted(near.line, body)
+            assert status == 400
+            assert told[0]["error"]
+
+    run(work)
+
+
+def test_without_a_line_nothing_is_placed() -> None:
+    assert asyncio.run(posted(None, {"to": "sip:a@b"}))[0] == 503
+
+
+def test_who_stops_listening_cancels_the_call() -> None:
+    async def work() -> None:
+        async with end() as near, end(ring_before_answer=20.0) as far:
+            await _abandoned(near, far)
+            await until(lambda: not len(near.line) and not len(far.line))
+
+    run(work)
+
+
+async def _abandoned(near: End, far: End) -> None:
+    """Ask for a call, and go away while it rings."""
+    asking = asyncio.timeout(0.5)
+    try:
+        async with asking:
+            await posted(near.line, {"to": far.uri})
+    except TimeoutError:
+        return
