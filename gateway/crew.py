@@ -153,8 +153,7 @@ class Crew:
         settings = with_key(options, os.environ)
         if not choice.listen:
             return lambda: kind.make(settings)
-        recogniser = self._recogniser({"kind": choice.listen})
-        return lambda: Listening(kind.make(settings), recogniser)
+        return lambda: Listening(kind.make(settings), self._moonshine)
 
     def _cascade(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
         parts = PartMaker(
