@@ -97,6 +97,24 @@ class Voices(Protocol):
         """Tick until cancelled."""
 
 
+@dataclass(slots=True)
+class Memory:
+    """What the model remembers of one stream, and when it forgets."""
+
+    state: Floats = field(default_factory=lambda: np.zeros((2, 1, 128), np.float32))
+    "Silero VAD: `[2, batch, 128]`"
+    quiet: int = 0
+    "windows in a row without speech, since the memory began anew"
+
+    def forgets(self, probability: float) -> bool:
+        """Say whether the memory is to begin anew after this window."""
+        self.quiet = self.quiet + 1 if probability < QUIET else 0
+        if self.quiet < QUIET_WINDOWS:
+            return False
+        self.quiet = 0
+        return True
+
+
 class VoiceStream:
     """Cuts one caller's sound into windows; made by `VoiceActivity.open`."""
 
@@ -105,10 +123,7 @@ class VoiceStream:
         self.model_rate = rate if rate in WINDOW else CHEAPER
         self.hear = hear
         self.closed = False
-        self.state: Floats = np.zeros((2, 1, 128), np.float32)
-        "the model's memory of this stream (Silero VAD: `[2, batch, 128]`)"
-        self.quiet = 0
-        "windows in a row without speech, since the memory began anew"
+        self.memory = Memory()
         self.given_up = 0
         "windows that were never judged because nobody ticked"
         self._resampler = None if rate == self.model_rate else Resampler(rate, self.model_rate)
@@ -153,14 +168,6 @@ class VoiceStream:
         self._sound[:left] = self._sound[end - self._context : self._filled]
         self._filled = left
         return piece
-
-    def forgets(self, probability: float) -> bool:
-        """Say whether the model's memory of this stream is to begin anew after this window."""
-        self.quiet = self.quiet + 1 if probability < QUIET else 0
-        if self.quiet < QUIET_WINDOWS:
-            return False
-        self.quiet = 0
-        return True
 
     def deliver(self, probabilities: Sequence[float], levels: Sequence[float]) -> None:
         """Place what was judged in the stream's own time and hand it out."""
@@ -284,7 +291,7 @@ class VoiceActivity:
         """Run the model over one round; touches nothing that the loop touches."""
         window, context = WINDOW[batch.rate], CONTEXT[batch.rate]
         rate = np.array(batch.rate, np.int64)
-        state = np.concatenate([each.state for each in batch.streams], axis=1)
+        state = np.concatenate([each.memory.state for each in batch.streams], axis=1)
         batch.probabilities = [[] for _ in batch.streams]
         batch.levels = [[] for _ in batch.streams]
         for number in range(batch.windows[0]):
@@ -301,10 +308,10 @@ class VoiceActivity:
             ):
                 batch.probabilities[row].append(probability)
                 batch.levels[row].append(level)
-                if batch.streams[row].forgets(probability):
+                if batch.streams[row].memory.forgets(probability):
                     state[:, row] = 0.0
         for row, each in enumerate(batch.streams):
-            each.state = state[:, row : row + 1]
+            each.memory.state = state[:, row : row + 1]
 
 
 def _deliver(batch: Round) -> None:
