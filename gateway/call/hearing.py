@@ -7,14 +7,12 @@ were the words) run in the call's task group and come back as its inputs.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Protocol, assert_never
 
-import numpy as np
-
 from gateway.call.ear import ContinuousStream
+from gateway.call.recent import RecentSound
 from gateway.call.state import Event
 from gateway.events import CallerClaimed, CallerTurnEnded
 from media.codec import WireForm
@@ -122,7 +120,7 @@ class Hearing:
         self._form = form
         self._echo = echo
         self._fixed = fixed
-        self._recent: deque[AudioFrame] = deque()
+        self._recent = RecentSound(int(RECENT_SECONDS * stream.rate))
         self._post: Callable[[Event], None] = lambda event: None
         self._words: Callable[[int, int], Awaitable[str]] | None = None
         self._done: Callable[[int], float | None] = lambda at: None
@@ -153,17 +151,13 @@ class Hearing:
         self._voice.close()
         if self._turns is not None:
             self._turns.close()
-        self._recent.clear()
 
     # --- what the call says ------------------------------------------------------------------
 
     def feed(self, frame: AudioFrame) -> None:
         """Take the caller's next sound, already in its place."""
-        self._recent.append(frame)
-        oldest = frame.end - int(RECENT_SECONDS * frame.rate)
-        while self._recent[0].end < oldest:
-            self._recent.popleft()
         samples = frame.samples()
+        self._recent.push(frame.start, samples)
         self._voice.feed(samples)
         if self._turns is not None:
             self._turns.feed(samples)
@@ -215,7 +209,7 @@ class Hearing:
             self._tell(window)
 
     def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:
-        sound = self._sound(window.start, window.end)
+        sound = self._recent.take(window.start, window.end)
         echo = reference.score(window.start, sound.tobytes())
         if not echo:
             return window
@@ -292,7 +286,7 @@ class Hearing:
         """Find the last voiced sample by energy near where the voice model saw it."""
         margin = int(EDGE_SECONDS * self._stream.rate)
         first = max(start - margin, end - 8 * self._stream.rate)
-        sound = self._sound(first, self._stream.end)
+        sound = self._recent.take(first, self._stream.end)
         span = voiced_span(sound, self._stream.rate)
         if span is None:
             return end
@@ -304,14 +298,6 @@ class Hearing:
         if self._sounding:
             return start  # before it there may be echo, and a claim is judged from its first sound
         first = max(self._free, start - int(ONSET_SECONDS * self._stream.rate))
-        sound = self._sound(first, self._stream.end)
+        sound = self._recent.take(first, self._stream.end)
         span = voiced_span(sound, self._stream.rate)
         return start if span is None else min(start, self._stream.end - len(sound) + span[0])
-
-    def _sound(self, start: int, end: int) -> Samples:
-        parts = [
-            frame.samples()[max(0, start - frame.start) : max(0, end - frame.start)]
-            for frame in self._recent
-            if frame.end > start and frame.start < end
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int16)

@@ -41,7 +41,7 @@ class MoonshineSettings:
     67 recorded turns (764 words) in the telephone band.
     """
 
-    kept: float = 60.0
+    kept: float = 32.0
     "seconds of the caller's sound that can be asked about"
     width: int = 3
     "ways of writing it kept in mind: with 1 (and one look) 20.1 % are wrong, 2 15.2, 3 14.7"
