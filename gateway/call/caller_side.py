@@ -177,6 +177,7 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     state.tools.silent(now)
     history = state.history.entries()
     reply, drafted = state.replies.confirm(now, ended.start)
+    reply.question_heard = state.question_heard
     state.history.begin_turn(reply.turn)
     reply.utterance = state.speech.new_id()
     reply.clock = TurnClock(
@@ -306,6 +307,7 @@ def _wordless(state: CallState, now: float) -> Effects:
 def respond_again(state: CallState, now: float) -> Effects:
     """Ask for an answer to what the history ends with."""
     reply, _ = state.replies.confirm(now, 0)
+    reply.question_heard = state.question_heard
     reply.utterance = state.speech.new_id()
     reply.clock = TurnClock(reply.turn, now, now, transcript=now)
     reply.caller_text = ""
@@ -325,6 +327,7 @@ def _typed(state: CallState, text: str, now: float) -> Effects:
     ]
     history = state.history.entries()
     reply, _ = state.replies.confirm(now, 0)
+    reply.question_heard = state.question_heard
     reply.utterance = state.speech.new_id()
     reply.clock = TurnClock(reply.turn, now, now, transcript=now)
     reply.caller_text = text
@@ -348,6 +351,7 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
         case "ended":
             state.caller_speaking = False
             reply, _ = state.replies.confirm(now, 0)
+            reply.question_heard = state.question_heard
             reply.utterance = state.speech.new_id()
             reply.clock = TurnClock(reply.turn, now, now)
             state.history.begin_turn(reply.turn)

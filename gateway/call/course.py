@@ -79,7 +79,7 @@ def _gone(state: CallState, event: CallerGone, now: float) -> Effects:
         return []
     by_agent = state.phase == "ending" and state.at_end is None
     state.phase = "ended"
-    for wait in ("idle", "reply", "filler", "held", "ending", "limit"):
+    for wait in ("idle", "reply", "filler", "held", "words", "ending", "limit"):
         setattr(state.waits, wait, None)
     ended_by = "failure" if event.failure else "agent" if by_agent else "caller"
     fields = {
@@ -139,6 +139,9 @@ def _time_passed(state: CallState, now: float) -> Effects:
                 effects += recovery.lost(state, late, now)
             case "filler":
                 effects += _bridge(state)
+            case "words":
+                if state.replies.current is not None:
+                    effects += tool_side.confirmed(state, state.replies.current, now)
             case "held":
                 effects.append(Resume())
             case "ending":

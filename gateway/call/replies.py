@@ -26,6 +26,8 @@ class Reply:
     "None while it is a draft"
     caller_text: str | None = None
     "the final words it answers, once known"
+    question_heard: bool = False
+    "the turn it answers came after a question that was heard to its end"
     draft_text: str = ""
     "tokens that came while it was a draft"
     expects: ReplyExpects | None = None

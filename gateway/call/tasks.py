@@ -1,13 +1,10 @@
-"""The slow work of one call: its backend, its tools, its lines, all in the call's own group."""
+"""The slow work of one call: its tools, its lines, all in the call's own group."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
 from typing import Literal
-
-from gateway.events import BackendCommand
-from gateway.ports import Backend
 
 Kind = Literal["tool", "line", "hearing"]
 
@@ -17,9 +14,7 @@ class Tasks:
 
     def __init__(self, finish_seconds: float) -> None:
         self.group: asyncio.TaskGroup | None = None
-        self.backend: Backend | None = None
         self._finish_seconds = finish_seconds
-        self._backend_task: asyncio.Task[None] | None = None
         self._running: dict[str, tuple[Kind, asyncio.Task[None]]] = {}
         self._winding_up = False
 
@@ -38,26 +33,9 @@ class Tasks:
         if running is not None:
             running[1].cancel()
 
-    def backend_perform(self, command: BackendCommand) -> None:
-        """Pass a command to the backend that is open now."""
-        if self.backend is not None:
-            self.backend.perform(command)
-
-    def switch(self, backend: Backend, serve: Coroutine[None, None, None]) -> None:
-        """Close the present backend and serve with this one."""
-        if self._backend_task is not None:
-            self._backend_task.cancel()
-        if self.group is None:
-            serve.close()
-            return
-        self.backend = backend
-        self._backend_task = self.group.create_task(serve)
-
     async def wind_up(self) -> None:
         """Cancel everything but tools under way; those get a bounded time to finish."""
         self._winding_up = True
-        if self._backend_task is not None:
-            self._backend_task.cancel()
         tools = []
         for kind, task in tuple(self._running.values()):
             if kind == "tool":

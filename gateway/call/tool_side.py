@@ -34,6 +34,11 @@ from gateway.events import (
 )
 
 
+WORDS_SECONDS = 2.0
+"""How long a write that needs a yes waits for the caller's words: a model writes them down beside
+its answer, mostly within a second; without them nothing is done, and the caller is asked."""
+
+
 def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
     """The model wants a tool; what comes of a reply that was given up is void."""
     reply = state.replies.find(event.reply)
@@ -41,6 +46,11 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
         return []
     spec = next((tool for tool in state.settings.tools if tool.name == event.name), None)
     confirmed = reply.clock is not None
+    unwritten = state.traits.wants_transcript and reply.caller_text is None
+    if confirmed and unwritten and spec is not None and spec.confirm:
+        # Whether the caller said yes is not known yet: held like a draft's, until it is.
+        state.waits.words = now + WORDS_SECONDS
+        confirmed = False
     caller = _caller(state, reply) if confirmed else None
     fields = {"name": event.name, "outcome": "asked", "drafted": not confirmed}
     effects: Effects = [Record("tool", {**fields, "effect": spec.effect if spec else "unknown"})]
@@ -54,7 +64,8 @@ def answered(state: CallState, event: ToolAnswered, now: float) -> Effects:
 
 
 def confirmed(state: CallState, reply: Reply, now: float) -> Effects:
-    """The turn this reply answers is over and its words are known."""
+    """The turn this reply answers is over and its words are known, or waited for no longer."""
+    state.waits.words = None
     return _do(state, state.tools.confirm(reply.id, _caller(state, reply), now), now)
 
 
@@ -92,7 +103,7 @@ def give_up_reply(state: CallState, now: float) -> Effects:
 
 
 def _caller(state: CallState, reply: Reply) -> CallerTurn:
-    return CallerTurn(reply.caller_text or "", state.question_heard)
+    return CallerTurn(reply.caller_text or "", reply.question_heard)
 
 
 def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:

@@ -17,6 +17,8 @@ class Waits:
     "the wait for the backend is to be bridged"
     held: float | None = None
     "playout is held for a caller who may not be speaking at all"
+    words: float | None = None
+    "a tool needs the caller's yes, and the model has not written their words down yet"
     ending: float | None = None
     "the goodbye should have been heard by now"
     limit: float | None = None

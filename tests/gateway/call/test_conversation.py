@@ -314,3 +314,42 @@ def test_the_prompt_only_grows_at_its_end_but_for_what_a_cut_in_took_back():
     for before, after in itertools.pairwise(seen):
         assert after[: len(before)] == before
     assert RATE == 8000
+
+
+def asks_for_a_booking(book: Playbook) -> list[object]:
+    """Let the caller answer a question that was heard, and the model ask before the words come."""
+    respond = book.turn("Can you book Tuesday?")
+    book.heard_all(book.reply(respond, "Shall I book Tuesday at nine?"))
+    book.happens(SpeechStarted(0, 0))
+    ended = TurnEnded(8000, 0, 8000, "semantic", 0.9)
+    (respond,) = only(book.happens(CallerTurnEnded(ended, book.now + 1), 1.3), Respond)
+    effects = book.happens(ToolAsked(respond.reply, "a1", "book", {"day": "Tuesday"}), 0.3)
+    assert not only(effects, RunTool), "whether it was a yes is not known yet"
+    assert not only(effects, AnswerTool), "nor is it refused"
+    return [respond]
+
+
+def test_a_write_waits_for_the_words_of_a_model_that_writes_them_down_late():
+    book = greeted(traits=BackendTraits(wants_transcript=True))
+    (respond,) = asks_for_a_booking(book)
+    assert isinstance(respond, Respond)
+    effects = book.happens(CallerWords(respond.turn, "Yes, please.", final=True), 0.5)
+    assert [run.name for run in only(effects, RunTool)] == ["book"]
+    asks = [e.role for e in book.machine.state.history.entries()]
+    assert asks[-2:] == ["caller", "tool_ask"]
+
+
+def test_late_words_that_are_no_yes_refuse_it_and_words_that_never_come_do_too():
+    for words in ("No, wait.", None):
+        book = greeted(traits=BackendTraits(wants_transcript=True))
+        (respond,) = asks_for_a_booking(book)
+        assert isinstance(respond, Respond)
+        if words is not None:
+            book.happens(CallerWords(respond.turn, words, final=True), 0.5)
+            book.happens(TimePassed(), 0.1)
+        else:
+            book.happens(TimePassed(), 2.1)
+            book.happens(TimePassed(), 0.1)
+        (answer,) = only(book.effects, AnswerTool)
+        assert answer.result["error"] == "needs_yes"
+        assert not only(book.effects, RunTool)
