@@ -22,8 +22,7 @@ class Profile:
     """Silence after which the words are asked for: they need none, and take longer than the
     detector; in stop consonants and between syllables there is less."""
     ask: float = 0.20
-    """Silence after which the detector is asked: at 0.1 s it knows less (see the table), and it was
-    trained on about 0.2 s of silence."""
+    "silence after which the detector is asked: it was trained on about 0.2 s of silence"
     again: float = 0.50
     "silence after which the detector is asked a second time, where that can still change things"
     shortest: float = 0.20

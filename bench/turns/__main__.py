@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench.turns import ends, overlaps, report
+from bench.turns import edges, ends, overlaps, report
 from bench.turns.fit import held_out
 from bench.turns.hearing import Memory
 from bench.turns.plot import Point, Sides, draw
@@ -77,6 +77,8 @@ def _measure(
     ]
     _say("pauses one by one")
     by_budget = _budgets(turns, hearing)
+    by_edge = edges.edges(recordings, hearing)
+    by_habit = edges.habits(recordings)
     _say("speakers apart, and recordings heard a little later")
     apart = _apart(turns, results[CHOSEN], hearing)
     _say("sounds over the agent's voice, and echo")
@@ -92,6 +94,7 @@ def _measure(
         "Drafts": report.drafts(by_profile),
         "Where the default is wrong or slow": report.misses(results[CHOSEN]),
         "Pauses one by one, best policies": report.budgets(by_budget),
+        "Edges and pauses": report.edges(by_edge) + "\n\n" + report.habits(by_habit),
         "Over the agent's voice (median / 95th percentile)": report.overlaps(over),
         "Lines with echo": report.echoes(echo),
         "Cost": report.costs(memory.prices) + "\n\n" + _per_turn(by_method, memory),
@@ -105,6 +108,7 @@ def _measure(
         profiles=by_profile,
         apart=apart,
         budgets=by_budget,
+        edges=by_edge,
         overlaps=over,
         echo=echo,
         curves=curves,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from bench.turns.edges import Edges
 from bench.turns.ends import Outcome, Summary
 from bench.turns.hearing import Price
 from bench.turns.overlaps import Echoed, Heard
@@ -168,6 +169,29 @@ def budgets(found: Mapping[str, Budgets]) -> str:
         for name, a, b, c, d in PUBLISHED
     ]
     return table(head, rows)
+
+
+def edges(found: Sequence[Edges]) -> str:
+    """Tabulate how far the end of speech is put from where it is marked."""
+    return table(
+        ("end of speech by", "recordings", "10th pct", "median", "90th pct"),
+        (
+            (
+                each.by,
+                str(each.recordings),
+                *(f"{1000 * value:+.0f} ms" for value in (each.low, each.median, each.high)),
+            )
+            for each in found
+        ),
+    )
+
+
+def habits(found: Mapping[float, tuple[int, int]]) -> str:
+    """Tabulate how a pause compares with the longest before it in the same turn."""
+    return table(
+        ("no longer than the longest before, times", "pauses"),
+        ((f"{factor:.1f}", f"{count} of {all_}") for factor, (count, all_) in found.items()),
+    )
 
 
 def misses(results: Sequence[Outcome]) -> str:
