@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.call.call import FixedLineBook, Toolbox
+from gateway.call.call import Toolbox
+from gateway.call.saying import FixedLineBook
 from gateway.call.settings import ConversationSettings
 from gateway.events import CallInfo, Entry
 from gateway.ports import Backend

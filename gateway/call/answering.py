@@ -1,0 +1,104 @@
+"""Who answers in a call right now: the open backend, and what the next one is given by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import structlog
+
+from gateway.events import BackendCommand, BackendLost, Listen
+from gateway.ports import Backend, BackendEvent, BackendStart, BackendTraits
+from media.frame import AudioFrame
+
+KEPT_FRAMES = 750
+"""Frames of the caller's sound kept for a backend that takes over in the middle of a turn: 15 s,
+longer than all but few turns on a telephone; about half a megabyte."""
+
+PREFIX_SECONDS = 0.3
+"""What such a backend is given from before the first voiced sample: soft onsets lie there."""
+
+log = structlog.get_logger("call")
+
+
+class Answering:
+    """Opens one backend at a time; what a closed one still says goes nowhere."""
+
+    def __init__(
+        self,
+        make: Callable[[str], Backend],
+        start: Callable[[], BackendStart],
+        post: Callable[[BackendEvent], None],
+        *,
+        keeps: bool,
+    ) -> None:
+        """`keeps`: another backend may take over, so the caller's last sound is kept for it."""
+        self._make = make
+        self._start = start
+        self._post = post
+        self._kept: deque[AudioFrame] = deque(maxlen=KEPT_FRAMES if keeps else 0)
+        self._group: asyncio.TaskGroup | None = None
+        self._backend: Backend | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, group: asyncio.TaskGroup) -> BackendTraits:
+        """Open the agent's first backend in the call's group; give what it can do."""
+        self._group = group
+        return self.open("")
+
+    def open(self, name: str, turn_start: int | None = None) -> BackendTraits:
+        """Open a backend in place of the present one; give what it can do.
+
+        With `turn_start` it is given the turn that is under way from there on.
+        """
+        self.close()
+        backend = self._backend = self._make(name)
+        assert self._group is not None
+        self._task = self._group.create_task(self._serve(backend))
+        if turn_start is not None:
+            backend.perform(Listen(turn_start))
+            for frame in self._kept:
+                if frame.end > turn_start - int(PREFIX_SECONDS * frame.rate):
+                    backend.hear(frame)
+        return backend.traits
+
+    def close(self) -> None:
+        """Close the present backend, if one is open."""
+        if self._task is not None:
+            self._task.cancel()
+        self._backend = self._task = None
+
+    def hear(self, frame: AudioFrame) -> None:
+        """Take the caller's sound."""
+        self._kept.append(frame)
+        if self._backend is not None:
+            self._backend.hear(frame)
+
+    def perform(self, command: BackendCommand) -> None:
+        """Pass a command on."""
+        if self._backend is not None:
+            self._backend.perform(command)
+
+    async def words(self, start: int, end: int) -> str:
+        """Give the words in [start, end) of the caller's stream, where the backend has any."""
+        words = getattr(self._backend, "words", None)
+        return "" if words is None else (await words(start, end)).text
+
+    def done(self, at: int) -> float | None:
+        """Give how likely the caller is done at `at`, where the backend judges that itself."""
+        done = getattr(self._backend, "done", None)
+        return None if done is None else done(at)
+
+    async def _serve(self, backend: Backend) -> None:
+        start = self._start()
+
+        def emit(event: BackendEvent) -> None:
+            if self._backend is backend:  # what a replaced backend still says is void
+                self._post(event)
+
+        try:
+            await backend.run(start, emit)
+        except Exception as broken:  # fence: a backend that breaks its port must not take the call
+            log.exception("backend_broke", call_id=start.info.call_id)
+            emit(BackendLost(f"{type(broken).__name__}: {broken}"))
