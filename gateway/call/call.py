@@ -158,6 +158,8 @@ class Call:
 
     def post(self, event: Event) -> None:
         """Take an event: what it leads to is done before this returns, in order."""
+        if self._over.is_set():
+            return
         self._inbox.append(event)
         if len(self._inbox) > 1:
             return  # one is being handled: this one follows it
