@@ -1,0 +1,1 @@
+"""Measures whole calls over real sockets: `python -m bench.calls response|cutins|load|soak`."""
