@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.live.session import Session
 from gateway.backends.live.settings import LiveSettings
 from gateway.backends.live.wire import PCM_RATE
 from gateway.backends.session import Reach, SessionBackend
 from gateway.ports import BackendStart, BackendTraits
-from media.resample import Resampler
 
 
 def live_traits(settings: LiveSettings) -> BackendTraits:
@@ -27,9 +27,8 @@ def live_backend(settings: LiveSettings) -> SessionBackend:
     """Make one call's GPT-Live model."""
 
     def make(start: BackendStart) -> Session:
-        rate = start.info.rate
-        to_model, to_line = Resampler(rate, PCM_RATE), Resampler(PCM_RATE, rate)
-        return Session(start, settings, to_model, to_line)
+        info = start.info
+        return Session(start, settings, Conversion(info.codec, info.rate, PCM_RATE))
 
     headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
     reach = Reach(

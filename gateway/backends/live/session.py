@@ -14,6 +14,7 @@ from typing import assert_never
 
 import msgspec
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.live import wire
 from gateway.backends.live.settings import LiveSettings
 from gateway.backends.session import FINAL_ERRORS, Output
@@ -41,7 +42,6 @@ from gateway.events import (
 )
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
-from media.resample import Resampler
 
 QUIET_SECONDS = 0.7
 """No output for so long: the answer is over. Pauses between sentences of one answer are shorter,
@@ -83,15 +83,12 @@ class Session:
         self,
         start: BackendStart,
         settings: LiveSettings,
-        to_model: Resampler,
-        to_line: Resampler,
+        sound: Conversion,
     ) -> None:
-        """`to_model` and `to_line` convert PCM between the line's rate and the model's."""
+        """`sound` converts between the line's form and the model's."""
         self._start = start
         self._settings = settings
-        self._passes = start.info.codec if start.info.codec in ("pcmu", "pcma") else ""
-        self._to_model = to_model
-        self._to_line = to_line
+        self._converted = sound
         self._ready = False
         self._reply: _Reply | None = None
         self._held: list[wire.ServerEvent] = []
@@ -129,7 +126,7 @@ class Session:
         """Take the caller's sound, which is also how time passes here."""
         output = Output()
         if self._ready:
-            output.send.append(self._append(frame))
+            output.send.append(wire.append_audio(self._converted.to_model(frame)))
         samples = frame.end - frame.start
         self._quiet += samples
         self._unsaid += samples
@@ -143,14 +140,6 @@ class Session:
             self._pause(output)
         return output
 
-    def _append(self, frame: AudioFrame) -> str:
-        if self._passes and frame.codec == self._passes:
-            return wire.append_audio(frame.payload)
-        if self._passes:  # silence that stands for what never came
-            quiet = b"\xff" if self._passes == "pcmu" else b"\xd5"
-            return wire.append_audio(quiet * (len(frame.pcm) // 2))
-        return wire.append_audio(self._to_model.feed(frame.pcm))
-
     def _pause(self, output: Output) -> None:
         """The model has paused: its utterance is over, and its answer unless a tool is awaited."""
         reply = self._reply
@@ -158,8 +147,8 @@ class Session:
             return
         if reply.sounded:
             reply.sounded = False
-            if not self._passes:
-                rest = self._to_line.flush()
+            rest = self._converted.rest_to_line()
+            if rest:
                 output.emit.append(AgentAudio(reply.id, reply.utterance, rest))
             output.emit.append(UtteranceEnded(reply.id, reply.utterance, reply.text))
             reply.text, reply.utterance = "", 0
@@ -319,11 +308,8 @@ class Session:
         utterance = self._utterance(reply)
         reply.sounded = True
         reply.expects_more = False
-        if self._passes:
-            output.emit.append(AgentAudio(reply.id, utterance, b"", payload=sound))
-        else:
-            pcm = self._to_line.feed(sound)
-            output.emit.append(AgentAudio(reply.id, utterance, pcm))
+        heard = self._converted.to_line(sound)
+        output.emit.append(AgentAudio(reply.id, utterance, heard.pcm, payload=heard.payload))
 
     def _utterance(self, reply: _Reply) -> int:
         if not reply.utterance:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.nova.channel import BedrockChannel
 from gateway.backends.nova.session import Session
 from gateway.backends.nova.settings import NovaSettings
 from gateway.backends.nova.wire import RATES
 from gateway.backends.session import Reach, SessionBackend
 from gateway.ports import BackendStart, BackendTraits
-from media.resample import Resampler
 
 OTHER_RATE = 24000
 """What the model is given by lines whose own rate it does not know."""
@@ -32,7 +32,8 @@ def nova_backend(settings: NovaSettings) -> SessionBackend:
     def make(start: BackendStart) -> Session:
         line = start.info.rate
         rate = line if line in RATES else OTHER_RATE
-        return Session(start, settings, rate, Resampler(line, rate), Resampler(rate, line))
+        sound = Conversion(start.info.codec, line, rate, passes=False)
+        return Session(start, settings, rate, sound)
 
     reach = Reach(
         settings.name,

@@ -80,7 +80,7 @@ class BedrockChannel:
                 self._stream = await self._client.invoke_model_with_bidirectional_stream(asked)
         except (OSError, TimeoutError):
             raise
-        except Exception as refused:  # the SDK's errors have no common ancestor of their own
+        except Exception as refused:  # fence: the SDK's errors have no common ancestor of their own
             raise OSError(f"Bedrock refused: {type(refused).__name__}: {refused}"[:200]) from None
         self._models = models
 
@@ -93,7 +93,7 @@ class BedrockChannel:
                     await self._receive_all()
                 finally:
                     sending.cancel()
-        except* Exception as broken:  # as above
+        except* Exception as broken:  # fence: what the SDK raises is its own; the call goes on
             first = broken.exceptions[0]
             self.reason = self.reason or f"{type(first).__name__}: {first}"[:200]
         finally:

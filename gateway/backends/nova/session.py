@@ -13,6 +13,7 @@ from typing import assert_never
 
 import msgspec
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.nova import wire
 from gateway.backends.nova.settings import NovaSettings
 from gateway.backends.session import Output
@@ -40,7 +41,6 @@ from gateway.events import (
 )
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
-from media.resample import Resampler
 
 SPOKEN = wire.Text | wire.Audio | wire.ToolUse
 """Events that belong to an answer."""
@@ -71,16 +71,13 @@ class Session:
         start: BackendStart,
         settings: NovaSettings,
         rate: int,
-        to_model: Resampler,
-        to_line: Resampler,
+        sound: Conversion,
     ) -> None:
-        """`rate` is the model's; `to_model` and `to_line` convert from and to the line's."""
+        """`rate` is the model's; `sound` converts between the line's form and that."""
         self._start = start
         self._settings = settings
         self._rate = rate
-        self._converts = rate != start.info.rate
-        self._to_model = to_model
-        self._to_line = to_line
+        self._converted = sound
         self._told_ready = False
         self._reply: _Reply | None = None
         self._held: list[wire.ServerEvent] = []
@@ -119,8 +116,7 @@ class Session:
         if not self._told_ready:
             self._told_ready = True
             output.emit.append(BackendReady(self._settings.name))
-        pcm = self._to_model.feed(frame.pcm) if self._converts else frame.pcm
-        output.send.append(wire.audio(pcm))
+        output.send.append(wire.audio(self._converted.to_model(frame)))
         return output
 
     # --- commands ------------------------------------------------------------------------------
@@ -274,12 +270,11 @@ class Session:
             case wire.Text(content=text):
                 self._tell_words(output, reply)
                 reply.text += text
-                output.emit.append(ReplyText(reply.id, self._utterance(reply), text))
+                output.emit.append(ReplyText(reply.id, _utterance(self._start, reply), text))
             case wire.Audio():
                 self._tell_words(output, reply)
-                pcm = event.sound()
-                pcm = self._to_line.feed(pcm) if self._converts else pcm
-                utterance = self._utterance(reply)
+                pcm = self._converted.to_line(event.sound()).pcm
+                utterance = _utterance(self._start, reply)
                 reply.sounded = True
                 output.emit.append(AgentAudio(reply.id, utterance, pcm))
             case wire.ToolUse():
@@ -299,18 +294,20 @@ class Session:
             case _:
                 raise AssertionError(event)
 
-    def _utterance(self, reply: _Reply) -> int:
-        if not reply.utterance:
-            reply.utterance = self._start.next_utterance()
-        return reply.utterance
-
     def _utterance_ended(self, output: Output, reply: _Reply) -> None:
         if not reply.sounded:
             return
-        if self._converts:
-            output.emit.append(AgentAudio(reply.id, reply.utterance, self._to_line.flush()))
+        rest = self._converted.rest_to_line()
+        if rest:
+            output.emit.append(AgentAudio(reply.id, reply.utterance, rest))
         output.emit.append(UtteranceEnded(reply.id, reply.utterance, reply.text))
         reply.sounded, reply.text, reply.utterance = False, "", 0
+
+
+def _utterance(start: BackendStart, reply: _Reply) -> int:
+    if not reply.utterance:
+        reply.utterance = start.next_utterance()
+    return reply.utterance
 
 
 def _arguments(content: str) -> Json:

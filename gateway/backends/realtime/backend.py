@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.realtime.session import Session
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.session import Reach, SessionBackend
 from gateway.ports import BackendStart, BackendTraits
-from media.resample import Resampler
 
 MODEL_RATE = 24000
 """The API's only PCM rate."""
@@ -26,9 +26,8 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
 
 
 def _session(start: BackendStart, settings: RealtimeSettings) -> Session:
-    rate = start.info.rate
-    to_model, to_line = Resampler(rate, MODEL_RATE), Resampler(MODEL_RATE, rate)
-    return Session(start, settings, to_model, to_line)
+    info = start.info
+    return Session(start, settings, Conversion(info.codec, info.rate, MODEL_RATE))
 
 
 def _reach(settings: RealtimeSettings) -> Reach:

@@ -13,11 +13,13 @@ from typing import assert_never
 
 import msgspec
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.realtime import wire
+from gateway.backends.realtime.microphone import Microphone
 from gateway.backends.realtime.settings import RealtimeSettings
+from gateway.backends.realtime.spoken import Spoken
 from gateway.backends.session import FINAL_ERRORS, Output
 from gateway.events import (
-    AgentAudio,
     AnswerTool,
     BackendCommand,
     BackendLost,
@@ -33,23 +35,13 @@ from gateway.events import (
     Json,
     Listen,
     ReplyEnded,
-    ReplyText,
     Respond,
     ToolAsked,
     Truncate,
     UsageReported,
-    UtteranceEnded,
 )
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
-from media.resample import Resampler
-
-PREFIX_SECONDS = 0.3
-"""Sound sent from before the first voiced sample: soft onsets lie there (the API's own turn
-detection keeps as much)."""
-
-KEPT_SECONDS = 1.5
-"""Sound kept while nobody is known to speak: the gate needs up to half a second to be sure."""
 
 HARMLESS = frozenset({"response_cancel_not_active", "input_audio_buffer_commit_empty"})
 """Errors that only say that something was already over."""
@@ -67,15 +59,6 @@ class _Response:
     tools: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class _Utterance:
-    item: str
-    reply: int
-    samples: int = 0
-    "received, at the line's rate"
-    text: str = ""
-
-
 class Session:
     """Decides what is sent and what the call is told; knows no socket and no clock."""
 
@@ -83,24 +66,18 @@ class Session:
         self,
         start: BackendStart,
         settings: RealtimeSettings,
-        to_model: Resampler,
-        to_line: Resampler,
+        sound: Conversion,
     ) -> None:
-        """`to_model` and `to_line` convert PCM between the line's rate and the model's."""
+        """`sound` converts between the line's form and the model's."""
         self._start = start
         self._settings = settings
-        self._passes = start.info.codec if start.info.codec in ("pcmu", "pcma") else ""
-        self._to_model = to_model
-        self._to_line = to_line
-        self._kept: deque[AudioFrame] = deque()
-        self._listening = settings.owns_turns
+        self._microphone = Microphone(sound, always=settings.owns_turns)
+        self._spoken = Spoken(sound, start.info.rate)
         self._wanted: deque[_Response] = deque()
         self._alive: _Response | None = None
         self._commits: deque[int] = deque()
         self._turn_items: dict[str, int] = {}
         self._ended_item = ""
-        self._utterances: dict[int, _Utterance] = {}
-        self._items: dict[str, int] = {}
         self._ready = False
 
     @property
@@ -111,35 +88,14 @@ class Session:
     @property
     def busy(self) -> bool:
         """A turn or a reply is under way."""
-        return self._listening or self._alive is not None or bool(self._wanted)
+        return self._microphone.open or self._alive is not None or bool(self._wanted)
 
     # --- sound ---------------------------------------------------------------------------------
 
     def hear(self, frame: AudioFrame) -> Output | None:
         """Take the caller's sound; it is sent on while somebody is probably speaking."""
-        if self._listening and self._ready:
-            return Output([self._append(frame)])
-        self._kept.append(frame)
-        oldest = frame.end - int(KEPT_SECONDS * frame.rate)
-        while self._kept and self._kept[0].end < oldest and not self._listening:
-            self._kept.popleft()
-        while len(self._kept) > 1500:  # half a minute before the session is up: the server is gone
-            self._kept.popleft()
-        return None
-
-    def _append(self, frame: AudioFrame) -> str:
-        if self._passes and frame.codec == self._passes:
-            return wire.append_audio(frame.payload)
-        if self._passes:  # silence that stands for what never came
-            quiet = b"\xff" if self._passes == "pcmu" else b"\xd5"
-            return wire.append_audio(quiet * (len(frame.pcm) // 2))
-        return wire.append_audio(self._to_model.feed(frame.pcm))
-
-    def _send_kept(self, output: Output, start: int | None) -> None:
-        for frame in self._kept:
-            if start is None or frame.end > start:
-                output.send.append(self._append(frame))
-        self._kept.clear()
+        sent = self._microphone.hear(frame, ready=self._ready)
+        return None if sent is None else Output([sent])
 
     # --- commands ------------------------------------------------------------------------------
 
@@ -150,8 +106,8 @@ class Session:
             case Listen(start=start):
                 self._listen(output, start)
             case Disregard():
-                if not self._settings.owns_turns and self._listening:
-                    self._listening = False
+                if not self._settings.owns_turns and self._microphone.open:
+                    self._microphone.open = False
                     output.send.append(wire.write("input_audio_buffer.clear"))
             case Respond():
                 self._respond(output, command)
@@ -171,12 +127,11 @@ class Session:
         return output
 
     def _listen(self, output: Output, start: int) -> None:
-        if self._listening:
+        if self._microphone.open:
             return
-        self._listening = True
+        self._microphone.open = True
         if self._ready:
-            prefix = int(PREFIX_SECONDS * self._start.info.rate)
-            self._send_kept(output, max(0, start - prefix))
+            output.send += self._microphone.since(start)
 
     def _respond(self, output: Output, command: Respond) -> None:
         if command.text:
@@ -191,13 +146,10 @@ class Session:
             self._wanted.append(_Response(command.reply, command.utterance, by_server=True))
             return
         elif not command.again:
-            if not self._listening:
-                self._listen(output, command.start)
-            self._listening = False
+            self._listen(output, command.start)
+            self._microphone.open = False
             self._commits.append(command.turn)
-            if not self._passes:
-                # A resampler keeps the last tenth of a second for what follows; nothing does.
-                output.send.append(wire.append_audio(self._to_model.flush()))
+            output.send += self._microphone.rest()
             output.send.append(wire.write("input_audio_buffer.commit"))
         self._want(output, _Response(command.reply, command.utterance))
 
@@ -226,17 +178,13 @@ class Session:
             output.send.append(wire.write("response.cancel", **extra))
 
     def _truncate(self, output: Output, command: Truncate) -> None:
-        utterance = self._utterances.pop(command.utterance, None)
-        if utterance is None:
+        cut = self._spoken.cut(command.utterance, command.heard_seconds)
+        if cut is None:
             return
-        received = utterance.samples * 1000 // self._start.info.rate
-        heard = min(int(command.heard_seconds * 1000), received)
+        item, heard = cut
         output.send.append(
             wire.write(
-                "conversation.item.truncate",
-                item_id=utterance.item,
-                content_index=0,
-                audio_end_ms=heard,
+                "conversation.item.truncate", item_id=item, content_index=0, audio_end_ms=heard
             )
         )
 
@@ -293,8 +241,8 @@ class Session:
             return
         self._ready = True
         output.emit.append(BackendReady(self._settings.name))
-        if self._listening:
-            self._send_kept(output, None)
+        if self._microphone.open:
+            output.send += self._microphone.since(None)
 
     def _caller_side(
         self,
@@ -353,11 +301,15 @@ class Session:
                 self._done(output, body)
             case wire.ItemAdded(response_id=response, item=item):
                 if alive is not None and alive.id == response and item.type == "message":
-                    self._add_item(alive, item.id)
+                    number = alive.utterance or self._start.next_utterance()
+                    alive.utterance = 0
+                    self._spoken.begin(item.id, number, alive.reply)
             case wire.AudioDelta():
-                self._sound(output, event)
-            case wire.AudioDone() | wire.TranscriptDelta():
-                self._words_of(output, event)
+                output.emit += self._spoken.sound(event)
+            case wire.TranscriptDelta():
+                output.emit += self._spoken.text(event)
+            case wire.AudioDone():
+                output.emit += self._spoken.end(event)
             case wire.ToolCall():
                 if alive is not None and not alive.void and alive.id == event.response_id:
                     alive.tools.add(event.call_id)
@@ -366,43 +318,6 @@ class Session:
                     )
             case _:
                 assert_never(event)
-
-    def _words_of(self, output: Output, event: wire.AudioDone | wire.TranscriptDelta) -> None:
-        number = self._items.get(event.item_id)
-        said = self._utterances.get(number) if number is not None else None
-        if number is None or said is None:
-            return  # of an item that was truncated, or that is not ours
-        if isinstance(event, wire.AudioDone) and not self._passes:
-            rest = self._to_line.flush()
-            said.samples += len(rest) // 2
-            output.emit.append(AgentAudio(said.reply, number, rest))
-        if isinstance(event, wire.TranscriptDelta):
-            said.text += event.delta
-            output.emit.append(ReplyText(said.reply, number, event.delta))
-        else:
-            output.emit.append(UtteranceEnded(said.reply, number, said.text))
-
-    def _add_item(self, alive: _Response, item: str) -> None:
-        number = alive.utterance or self._start.next_utterance()
-        alive.utterance = 0
-        self._items[item] = number
-        self._utterances[number] = _Utterance(item, alive.reply)
-        for old in [item for item, n in self._items.items() if n < number - 16]:
-            self._utterances.pop(self._items.pop(old), None)
-
-    def _sound(self, output: Output, event: wire.AudioDelta) -> None:
-        number = self._items.get(event.item_id)
-        said = self._utterances.get(number) if number is not None else None
-        if number is None or said is None:
-            return
-        sound = event.sound()
-        if self._passes:
-            said.samples += len(sound)
-            output.emit.append(AgentAudio(said.reply, number, b"", payload=sound))
-            return
-        pcm = self._to_line.feed(sound)
-        said.samples += len(pcm) // 2
-        output.emit.append(AgentAudio(said.reply, number, pcm))
 
     def _done(self, output: Output, body: wire.ResponseBody) -> None:
         if body.usage:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gateway.backends.conversion import Conversion
 from gateway.backends.nova import wire
 from gateway.backends.nova.backend import nova_backend, nova_traits
 from gateway.backends.nova.session import Session
@@ -34,7 +35,6 @@ from gateway.events import (
 )
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 from media.frame import AudioFrame
-from media.resample import Resampler
 from tests.support.model_server import LOOKUP
 from tests.support.virtual_time import run
 
@@ -54,8 +54,7 @@ class Talk:
             begin,
             settings or NovaSettings(),
             model,
-            Resampler(rate, model),
-            Resampler(model, rate),
+            Conversion("pcmu", rate, model, passes=False),
         )
         self.sent = [event(message) for message in self.session.opening()]
         self.told: list[BackendEvent] = []
@@ -276,7 +275,7 @@ def test_the_call_is_handed_over_before_a_connection_is_eight_minutes_old():
 
     async def main() -> list[BackendEvent]:
         def make(start: BackendStart) -> Session:
-            return Session(start, settings, 8000, Resampler(8000, 8000), Resampler(8000, 8000))
+            return Session(start, settings, 8000, Conversion("pcmu", 8000, 8000, passes=False))
 
         reach = Reach("nova", "", {}, 5.0, settings.session_seconds, settings.late_seconds)
         backend = SessionBackend(nova_traits(settings), reach, make, Loopback)

@@ -1,0 +1,55 @@
+"""A line's sound as a model takes and gives it: passed through where both speak the same codec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from media.frame import AudioFrame
+from media.resample import Resampler
+
+QUIET = {"pcmu": b"\xff", "pcma": b"\xd5"}
+"""A silent sample of each codec that is passed through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A model's sound, for the line: as samples, or as it came."""
+
+    pcm: bytes
+    payload: bytes
+    samples: int
+
+
+class Conversion:
+    """Converts one session's sound both ways; keeps the state of the resamplers."""
+
+    def __init__(self, codec: str, line_rate: int, model_rate: int, *, passes: bool = True) -> None:
+        """`passes`: the model speaks G.711, so that such a line's sound needs no conversion."""
+        self.passes = codec if passes and codec in QUIET else ""
+        self._converts = line_rate != model_rate
+        self._to_model = Resampler(line_rate, model_rate)
+        self._to_line = Resampler(model_rate, line_rate)
+
+    def to_model(self, frame: AudioFrame) -> bytes:
+        """Convert a frame of the caller's."""
+        if self.passes:
+            if frame.codec == self.passes:
+                return frame.payload
+            # Silence that stands for what never came.
+            return QUIET[self.passes] * (len(frame.pcm) // 2)
+        return self._to_model.feed(frame.pcm) if self._converts else frame.pcm
+
+    def rest_to_model(self) -> bytes:
+        """Give what a resampler keeps for what follows, when nothing does: a tenth of a second."""
+        return b"" if self.passes or not self._converts else self._to_model.flush()
+
+    def to_line(self, sound: bytes) -> Heard:
+        """Convert a piece of the model's."""
+        if self.passes:
+            return Heard(b"", sound, len(sound))
+        pcm = self._to_line.feed(sound) if self._converts else sound
+        return Heard(pcm, b"", len(pcm) // 2)
+
+    def rest_to_line(self) -> bytes:
+        """Give the rest of an utterance, as samples."""
+        return b"" if self.passes or not self._converts else self._to_line.flush()
