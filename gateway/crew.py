@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import structlog
 
 from gateway.agents.format import BackendChoice
@@ -35,6 +37,8 @@ from turn.taking import TurnSettings
 
 log = structlog.get_logger("crew")
 
+WARM_UP = "Good morning, this is a test of one, two, three words."
+
 PHONE_RATE = 8000
 """Rate at which fixed lines are rendered before the first call: most callers come by telephone."""
 
@@ -47,6 +51,7 @@ class Crew:
         self._library = AgentLibrary(settings.agents.folder, shipped(), report=_say_broken)
         self._servers = ToolServers()
         self._group: asyncio.TaskGroup | None = None
+        self._runtime = runtime
         self._moonshine = Moonshine(runtime)
         self._voice = LocalVoice(runtime)
         self._lines = LocalLines(self._voice)
@@ -55,11 +60,19 @@ class Crew:
 
     async def prepare(self) -> None:
         """Load the models and render every agent's fixed lines, so that no caller waits for it."""
-        self._moonshine.load()
+        await self._warm()
         for name in self._library.names():
             engaged = self.engage(name)
             for line in engaged.conversation.lines.all():
                 await self._lines.render(line, PHONE_RATE)
+
+    async def _warm(self) -> None:
+        """Use voice and recogniser once: the first use of a model takes up to a second longer."""
+        self._moonshine.load()
+        self._voice.load()
+        async for spoken in self._voice.speak(_words(WARM_UP), PHONE_RATE):
+            sound = np.frombuffer(spoken.pcm, "<i2")
+            await self._runtime.run(partial(self._moonshine.write, sound, PHONE_RATE))
 
     async def run(self, ready: asyncio.Event) -> None:
         """Keep the agents' tool servers connected until cancelled."""
@@ -170,6 +183,10 @@ class Crew:
         chosen = agent.settings(ScriptedSettings, table, path)
         pace = Pace(chosen.first_token, chosen.tokens_per_second)
         return ScriptedModel(agent.scripts[chosen.script], pace, agent.file.language)
+
+
+async def _words(text: str) -> AsyncIterator[str]:
+    yield text
 
 
 def _say_broken(error: AgentError) -> None:
