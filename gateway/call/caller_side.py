@@ -37,9 +37,9 @@ from turn.events import (
     TurnResumed,
 )
 
-HELD_SECONDS = 3.0
+HELD_SECONDS = 6.0
 """A reply held for a caller who made a sound is played after this, whatever the sound was.
-Longer than any patience profile asks a pause to be, so that a real turn always ends first."""
+Longer than the longest wait of any profile (5 s), so that a real turn always ends first."""
 
 SILENCE_SECONDS = 1.8
 """Whatever the model does, a caller hears a word before two seconds of silence have passed."""
