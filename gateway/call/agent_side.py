@@ -224,9 +224,7 @@ def _dry(state: CallState, now: float) -> Effects:
         return []
     state.replies.current = None
     if state.phase == "ending":
-        at_end, state.at_end = state.at_end, None
-        state.waits.ending = None
-        return [] if at_end is None else [at_end]
+        return state.leave()
     if not state.caller_speaking:
         state.waits.idle = now + state.settings.idle_seconds
     return []

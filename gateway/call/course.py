@@ -110,7 +110,8 @@ def _answered_by(event: AnsweredBy) -> Effects:
 def _transfer_ended(state: CallState, event: TransferEnded, now: float) -> Effects:
     outcome = {"accepted": event.accepted, "reason": event.reason}
     effects: Effects = [Record("transfer", outcome)]
-    if not event.accepted and state.phase == "ending":
+    asked, state.transferring = state.transferring and state.at_end is None, False
+    if not event.accepted and asked and state.phase == "ending":
         state.phase = "open"
         state.history.note(f"The transfer failed: {event.reason or 'refused'}.")
         if state.deserted:
@@ -125,7 +126,7 @@ def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
     effects: Effects = [Flush(), *tool_side.give_up_reply(state, now), Resume()] if line else []
     effects += state.speak(line, "goodbye")
     state.finish_with(HangUp(reason), now)
-    return effects if line else [HangUp(reason)]
+    return effects if line else [*effects, *state.leave()]
 
 
 def _time_passed(state: CallState, now: float) -> Effects:
@@ -145,8 +146,7 @@ def _time_passed(state: CallState, now: float) -> Effects:
             case "held":
                 effects.append(Resume())
             case "ending":
-                at_end, state.at_end = state.at_end, None
-                effects.append(at_end if at_end is not None else HangUp("goodbye not heard"))
+                effects += state.leave()
             case "limit":
                 effects += _end_asked(state, state.settings.lines.goodbye, "call limit", now)
             case _:

@@ -173,6 +173,8 @@ class CallState:
     "no backend serves any more: the caller is being put through to somebody"
     question_heard: bool = False
     "the agent's last words were a question, and the caller heard it to its end"
+    transferring: bool = False
+    "a transfer was asked for, and its outcome is not known"
     at_end: Effect | None = None
     "what is done once the last word was heard: HangUp or Transfer"
     started: float = 0.0
@@ -190,8 +192,17 @@ class CallState:
 
     def finish_with(self, effect: Effect, now: float) -> None:
         """Do `effect` once everything said so far was heard, or the wait for that is over."""
+        if self.phase == "ending" and self.at_end is None:
+            return  # it was done, and is done once
         self.phase = "ending"
         self.at_end = effect
+        self.transferring = isinstance(effect, Transfer)
         self.waits.idle = None
         self.waits.reply = None
         self.waits.ending = now + self.settings.ending_seconds
+
+    def leave(self) -> Effects:
+        """Do what the call ends with, once."""
+        at_end, self.at_end = self.at_end, None
+        self.waits.ending = None
+        return [] if at_end is None else [at_end]
