@@ -1,17 +1,21 @@
-"""`parley models`: shows, fetches and verifies model files."""
+"""`parley models`: shows, fetches and verifies model files, and builds them for the hardware."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.options import add_json, complain, print_json
+from gateway.options import add_config, add_json, complain, print_json, settings
 
 if TYPE_CHECKING:
     from inference.manifest import ModelState
 
 NAME = "models"
-HELP = "show, fetch and verify the model files"
+HELP = "show, fetch and verify the model files; build them for the hardware"
+
+SPEECH = Path("tests/data/speech")
+"""Recordings that come with the project's source."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,11 +23,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         nargs="?",
-        choices=("list", "fetch"),
+        choices=("list", "fetch", "build"),
         default="list",
-        help="list: what there is, every file checked by its hash; fetch: get what is missing",
+        help="list: what there is, every file checked by its hash; fetch: get what is missing; "
+        "build: prepare the turn detector for runtime.providers and compare it with the processor",
     )
     parser.add_argument("names", nargs="*", metavar="MODEL", help="only these (fetch)")
+    parser.add_argument(
+        "--speech",
+        type=Path,
+        default=SPEECH,
+        metavar="FOLDER",
+        help=f"recordings to compare on (build; default {SPEECH})",
+    )
+    add_config(parser)
     add_json(parser)
 
 
@@ -35,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if unknown := [name for name in args.names if name not in models()]:
         complain(f"no model is called {unknown[0]}; there are: {', '.join(sorted(models()))}")
         return 2
+    if args.action == "build":
+        return _build(args)
     if args.action == "fetch":
         try:
             fetch_models(args.names or None, _tell)
@@ -48,6 +63,35 @@ def run(args: argparse.Namespace) -> int:
         _print(states)
     lacking = [each for each in states if each.state != "present" and not each.optional]
     return 1 if lacking and args.action == "fetch" else 0
+
+
+def _build(args: argparse.Namespace) -> int:
+    """Build the detector; 1 when its answers differ too much from the processor's."""
+    from gateway.build import build
+    from inference import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
+
+    if not args.speech.is_dir():
+        complain(f"--speech: there is no folder {args.speech}")
+        return 2
+    try:
+        built = build(settings(args).runtime, args.speech)
+    except (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing) as error:
+        complain(str(error))
+        return 2
+    found = built.agreement
+    if args.json:
+        document = {"providers": built.providers, "seconds": round(built.seconds, 2)}
+        compared = {"questions": found.questions, "mean": found.mean, "worst": found.worst}
+        print_json({**document, **compared, "flips": found.flips, "good": found.good})
+    else:
+        print(f"built for {', '.join(built.providers)} in {built.seconds:.1f} s")
+        print(
+            f"{found.questions} questions: probabilities differ by {found.mean:.3f} in the mean "
+            f"and {found.worst:.3f} at most; {found.flips} decided differently"
+        )
+    if not found.good:
+        complain("the answers differ too much from the processor's; do not use this build")
+    return 0 if found.good else 1
 
 
 def _tell(name: str, step: str) -> None:
