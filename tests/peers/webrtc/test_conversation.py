@@ -75,7 +75,9 @@ def test_two_turns_are_held_and_their_captions_match(
             )
         for end, turn in zip(ends, turns[:2], strict=False):
             heard = min(start for start in answers if start > end)
-            assert heard - end == pytest.approx(turn.fields["response"], abs=0.08)
+            # Where a filler was heard first, it is what the page played first.
+            logged = turn.fields.get("acknowledged", turn.fields["response"])
+            assert heard - end == pytest.approx(logged, abs=0.08)
 
 
 def test_a_cut_in_stops_the_sound_and_the_log_knows_where(

@@ -67,8 +67,8 @@ class Visitor:
         return [one for one in told if one["name"] == name]
 
     def wait_for(self, script: str, seconds: float = 30.0) -> None:
-        """Wait until something holds in the page."""
-        self.page.wait_for_function(script, timeout=seconds * 1000)
+        """Wait until something holds in the page, whatever its policy allows to be evaluated."""
+        wait(lambda: self.page.evaluate(script), seconds, f"{script}: {self.events('state')}")
 
     def connected(self) -> None:
         """Wait until the call is up."""
@@ -126,7 +126,8 @@ def visitor(
         page = browser.new_context(**context).new_page()
         page.add_init_script(EARS)
         page.goto(url)
-        page.wait_for_function("!!customElements.get('parley-widget')")
-        yield Visitor(page)
+        guest = Visitor(page)
+        guest.wait_for("!!customElements.get('parley-widget')")
+        yield guest
     finally:
         browser.close()
