@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gateway.build import load
+from inference import ProviderMissing
 from inference.providers import PROVIDERS
 from inference.runtime import Runtime, RuntimeSettings
 from turn.agreement import ask, compare
@@ -45,7 +46,11 @@ def main(provider: str) -> int:
         return 2
     runtime = Runtime(RuntimeSettings(providers=(provider,), cache=Path("out/engines")))
     began = time.monotonic()
-    assessor = TurnAssessor(runtime, SemanticSettings(largest_batch=max(BATCHES)))
+    try:
+        assessor = TurnAssessor(runtime, SemanticSettings(largest_batch=max(BATCHES)))
+    except ProviderMissing as missing:
+        print(missing)
+        return 2
     assessor.warm()
     built = time.monotonic() - began
     got = ", ".join(runtime.loaded[-1].got)
