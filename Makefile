@@ -64,6 +64,22 @@ bench: setup ## Measure response, cut-ins and load over real sockets, and print 
 bench-turns: setup ## Measure turn-taking over recorded speech, against plain silence timers
 	@$(BIN)/python -m bench.turns
 
+.PHONY: bench-parts
+bench-parts: setup ## Measure single parts: edges and echo of speech, models, media sockets
+	@$(BIN)/python -m bench.edges
+	@$(BIN)/python -m bench.echo
+	@$(BIN)/python -m bench.semantic tests/data/speech
+	@$(BIN)/python -m bench.sockets
+
+PROVIDER ?= tensorrt
+.PHONY: bench-gpu
+bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PROVIDER=cuda)
+	@$(BIN)/python -m bench.gpu $(PROVIDER)
+
+.PHONY: chat
+chat: setup ## Talk with the example agent in text
+	@$(BIN)/python -m bench.chat
+
 .PHONY: soak
 soak: setup ## Run what takes long: a thousand calls, memory and open files watched
 	@$(PYTEST) -m "slow and not peer" $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none in this selection
