@@ -71,6 +71,10 @@ bench-parts: setup ## Measure single parts: edges and echo of speech, models, me
 	@$(BIN)/python -m bench.semantic tests/data/speech
 	@$(BIN)/python -m bench.sockets
 
+.PHONY: bench-sip
+bench-sip: setup debian-test-peers ## Measure SIP calls at once, with SIPp as the callers
+	@$(BIN)/python -m bench.sip
+
 PROVIDER ?= tensorrt
 .PHONY: bench-gpu
 bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PROVIDER=cuda)

@@ -54,7 +54,7 @@ def test_steps_keep_their_order(wav: str, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["sip:a@b"],
+        ["tel:123"],
         [NOBODY, "--say", "none.wav"],
         [NOBODY, "--calls", "0"],
         [NOBODY, "--loss", "100"],
