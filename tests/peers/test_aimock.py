@@ -1,0 +1,120 @@
+"""A server that no one here wrote answers as OpenAI does: `aimock`, by CopilotKit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleModel, Refused
+from gateway.backends.cascade.models.settings import OpenAIModelSettings
+from gateway.events import Entry
+from gateway.ports import ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta, ToolSpec
+
+LLMOCK = shutil.which("llmock")
+
+pytestmark = [
+    pytest.mark.peer,
+    pytest.mark.skipif(
+        LLMOCK is None, reason="not installed: llmock (npm i -g @copilotkit/aimock@1.43.0)"
+    ),
+]
+
+FIXTURES = {
+    "fixtures": [
+        {
+            "match": {"userMessage": "hours"},
+            "response": {"content": "We open at nine in the morning, and we close at five."},
+        },
+        {
+            "match": {"userMessage": "weather"},
+            "response": {"toolCalls": [{"name": "weather", "arguments": '{"city": "Ulm"}'}]},
+        },
+        {
+            "match": {"userMessage": "busy"},
+            "response": {"error": {"message": "try later", "type": "overloaded"}, "status": 503},
+        },
+    ]
+}
+WEATHER = ToolSpec("weather", "Say the weather.", {"type": "object", "properties": {}})
+
+
+def request(text: str) -> ModelRequest:
+    return ModelRequest("c1", "Be kind.", (Entry("caller", text),), (WEATHER,))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[OpenAICompatibleModel]:
+    """Run the server; give a model that asks it."""
+    assert LLMOCK is not None
+    file = folder / "fixtures.json"
+    file.write_text(json.dumps(FIXTURES))
+    port = free_port()
+    process = await asyncio.create_subprocess_exec(
+        LLMOCK,
+        *("-p", str(port), "-f", str(file), "--strict", "--log-level", "silent", "-c", "6"),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    settings = OpenAIModelSettings("openai", "gpt-4o", (f"http://127.0.0.1:{port}/v1",))
+    model = OpenAICompatibleModel(settings, "k")
+    try:
+        await _up(port)
+        yield model
+    finally:
+        await model.close()
+        process.terminate()
+        await process.wait()
+
+
+async def _up(port: int) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.1)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
+
+
+async def ask(model: OpenAICompatibleModel, text: str) -> list[ModelEvent]:
+    return [event async for event in model.stream(request(text))]
+
+
+def test_text_tools_usage_and_refusals_of_a_server_by_others(tmp_path: Path):
+    async def main() -> None:
+        async with serving(tmp_path) as model:
+            events = await ask(model, "What are your hours?")
+            texts = [event.text for event in events if isinstance(event, TextDelta)]
+            assert "".join(texts) == "We open at nine in the morning, and we close at five."
+            assert len(texts) > 3
+            usage = [event for event in events if isinstance(event, ModelUsage)]
+            assert usage
+            assert usage[-1].figures["completion_tokens"] >= 0
+            events = await ask(model, "What is the weather?")
+            (asked,) = [event for event in events if isinstance(event, ToolDelta)]
+            assert (asked.name, asked.arguments) == ("weather", {"city": "Ulm"})
+            with pytest.raises(Refused, match="503"):
+                await ask(model, "Are you busy?")
+            stream = model.stream(request("What are your hours?"))
+            await anext(stream)
+            await stream.aclose()  # type: ignore[attr-defined]
+            assert await ask(model, "What are your hours?")
+
+    asyncio.run(main())
