@@ -363,6 +363,10 @@ class Caller:
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
+    def speak(self, text: str) -> None:
+        """Begin to speak, or with an empty text fall silent; nobody tells turn-taking of it."""
+        self._sentence = self.sentences.add(text) if text else None
+
     async def says(
         self,
         text: str,

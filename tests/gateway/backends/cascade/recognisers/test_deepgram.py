@@ -1,18 +1,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import pytest
 from deepgram import AsyncDeepgramClient
 from deepgram.environment import DeepgramClientEnvironment
 
+from gateway.backends.cascade.cascade import Cascade
 from gateway.backends.cascade.recognisers.flux import Flux, FluxSettings
 from gateway.backends.cascade.recognisers.nova import Nova, NovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamedSound, StreamingRecogniser
-from gateway.ports import Transcript
+from gateway.events import CallInfo
+from gateway.ports import BackendStart, ModelEvent, ModelRequest, TextDelta, Transcript
 from media.frame import AudioFrame
-from tests.support.cascade_call import FRAME, RATE, Sentences, speech
+from tests.support.cascade_call import (
+    FRAME,
+    RATE,
+    Caller,
+    ClauseTones,
+    Parts,
+    Sentences,
+    speech,
+)
 from tests.support.deepgram_server import FakeDeepgram
 from tests.support.virtual_time import run
 
@@ -247,3 +257,69 @@ def test_the_vendors_own_client_accepts_the_fake():
                         break
 
     run(main())
+
+
+def test_flux_may_decide_when_a_turn_is_over():
+    class Model:
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            yield TextDelta(f"You said: {request.history[-1].text}.")
+
+    async def main() -> None:
+        async with FakeDeepgram(Sentences()).serving() as server:
+            settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen", turns="drive")
+            recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True, drives=True)
+            parts = Parts(recogniser, Model(), ClauseTones())
+            caller = Caller(
+                parts,
+                server.sentences,
+                backends=lambda _: Cascade(recogniser, Model(), ClauseTones(), drives=True),
+            )
+
+            async def story(caller: Caller) -> None:
+                await caller.hears()
+                caller.speak("When do you open")
+                await asyncio.sleep(1.0)
+                caller.speak("")
+                await caller.hears()
+
+            await caller.run(story)
+            await asyncio.sleep(0.5)
+            said = [line["text"] for line in caller.log.of("agent_spoke")]
+            assert said[-1] == "You said: When do you open."
+            assert caller.log.of("turn_ended")[0]["why"] == "backend"
+
+    run(main())
+
+
+def test_flux_advises_our_own_turn_taking():
+    async def main() -> None:
+        async with FakeDeepgram(Sentences()).serving() as server:
+            settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen")
+            recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True)
+            cascade = Cascade(recogniser, ScriptlessModel(), ClauseTones())
+            start = BackendStart(CallInfo("c1", "twilio", "test", rate=RATE), "")
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(cascade.run(start, lambda event: None))
+                assert cascade.done(0) is None
+                position = 0
+                for frame in range(120):
+                    sentence = server.sentences.add("Hello there")
+                    loud = 20 <= frame < 70
+                    pcm = speech(sentence, FRAME) if loud else bytes(2 * FRAME)
+                    cascade.hear(AudioFrame(pcm, RATE, position))
+                    position += FRAME
+                    await asyncio.sleep(0.02)
+                    if frame == 65:
+                        assert (cascade.done(position) or 0.0) < 0.2
+                    if frame == 88:
+                        assert (cascade.done(position) or 0.0) > 0.5
+                assert cascade.done(position + RATE) is None
+                task.cancel()
+            await asyncio.sleep(0.5)
+
+    run(main())
+
+
+class ScriptlessModel:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield TextDelta("Never asked.")
