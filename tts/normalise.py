@@ -30,8 +30,8 @@ MARKS: Mapping[str, str] = {
 """What is heard at a mark; what is not listed is not heard at all."""
 
 _SPACE = re.compile(r"\s*")
-_WORD = re.compile(r"[^\W_]+(?:['’\-‑][^\W\d_]+)*")
-"""A word, with its apostrophes and hyphens: `it's`, `walk-in`."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-‑][^\W\d_]+)*|[^\W_]+")
+"""A word, with its apostrophes and hyphens (`it's`, `walk-in`), else any other signs together."""
 
 
 @dataclass(frozen=True, slots=True)

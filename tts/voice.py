@@ -1,7 +1,7 @@
 """Speaks a stream of tokens clause by clause, and remembers clauses.
 
-The next clauses are made while the one before them is handed on; at most `AHEAD` of them, and what
-was begun for a text that nobody wants any more is dropped.
+The next clause is made while the one before it is handed on, and what was begun for a text that
+nobody wants any more is dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CACHE_BYTES = 32 * 1024 * 1024
 do, and a repeated clause costs nothing."""
 
 AHEAD = 2
-"""Clauses that may be made before they are asked for: one that plays next, one in reserve."""
+"""Clauses in the making at once: the one that is wanted now, and the next."""
 
 
 class Engine(Protocol):

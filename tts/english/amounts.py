@@ -144,4 +144,6 @@ RULES = (
 PLAIN = (
     Rule(re.compile(r"(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])"), _year),
     Rule(re.compile(rf"{_SIGN}{NUMBER}(?:\.[0-9]+)*(?!\w)"), _number),
+    # What no rule knew (`4you`): the number, then the rest.
+    Rule(re.compile(r"[0-9]+"), _number),
 )
