@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,12 +98,22 @@ class Load:
 
 
 async def measure_load(
-    speech: Path, kinds: Sequence[str], calls: int, seconds: float, *, record: bool = False
+    speech: Path,
+    kinds: Sequence[str],
+    calls: int,
+    seconds: float,
+    *,
+    record: bool = False,
+    others: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Load:
-    """Hold so many calls at once for so long."""
+    """Hold so many calls at once for so long; `others` are further settings of the gateway."""
     sounds = recordings(speech, kinds)
     os.sched_setaffinity(0, callers_cores())
-    sections = {"limits": {"calls": calls + 5}, "recording": {"enabled": record}}
+    sections = {
+        "limits": {"calls": calls + 5},
+        "recording": {"enabled": record},
+        **(others or {}),
+    }
     with gateway(sections, prefix=("taskset", "-c", "0")) as running:
         await _warm_up(running, sounds)
         async with asyncio.TaskGroup() as group:

@@ -1,0 +1,150 @@
+"""The gateway as a process: real sockets, real signals, the embedded models."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import soundfile
+
+from bench.calls.gateway_process import ROOT, GatewayProcess, gateway
+from gateway.caller.measure import Figures, measure
+from gateway.caller.network import NetworkSettings
+from gateway.caller.phone import Phone
+from gateway.caller.place import parse_target
+from gateway.caller.plan import CallPlan, CutIn, Say
+from gateway.caller.sound import load
+from gateway.caller.twilio import TwilioCaller
+from gateway.observe.lines import LogLine
+
+SPEECH = ROOT / "tests/data/speech"
+RECORDED = {"recording": {"enabled": True, "folder": "recordings"}}
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[GatewayProcess]:
+    with gateway({**RECORDED, "server": {"port": 0, "drain": 20.0}}, folder=tmp_path) as process:
+        yield process
+
+
+async def place(to: GatewayProcess, plan: CallPlan) -> tuple[str, Phone]:
+    """Place one call and wait for its end."""
+    line = TwilioCaller(parse_target(to.target).address)
+    phone = Phone(plan, line.form, NetworkSettings())
+    call_id = line.new_id()
+    await line.call(call_id, phone)
+    return call_id, phone
+
+
+async def calls_in_progress(of: GatewayProcess, wanted: int) -> None:
+    """Wait until so many calls are in progress."""
+    for _ in range(400):
+        if (await asyncio.to_thread(of.health))["calls"] == wanted:
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"there were never {wanted} calls at once")
+
+
+async def turned_away(to: GatewayProcess) -> bool:
+    """Try one more call until it is refused; False if it never is."""
+    async with httpx.AsyncClient(trust_env=False, verify=False) as client:
+        for _ in range(100):
+            form = {"CallSid": "CA" + "7" * 32}
+            answer = await client.post(f"{to.address}/twilio/voice", data=form)
+            if "<Connect>" not in answer.text:
+                return True
+            await asyncio.sleep(0.05)
+    return False
+
+
+def reason(lines: list[LogLine]) -> list[tuple[str, str]]:
+    """Give how calls ended, by the log."""
+    ended = [line for line in lines if line.event == "call_ended"]
+    return [(line.text("ended_by"), line.text("reason")) for line in ended]
+
+
+def test_a_call_of_two_turns_and_a_cut_in(running: GatewayProcess) -> None:
+    opening = load(SPEECH / "demo/tel_ar40_caller_light.flac", 8000)
+    cut = load(SPEECH / "complete/sti_c13_45e6e6bb.flac", 8000)
+    plan = CallPlan(steps=(Say(opening), CutIn(cut, 0.5)), linger=0.3)
+    call_id, phone = asyncio.run(place(running, plan))
+    lines = running.ended(call_id)
+    figures: Figures = measure(phone.tape)
+    (turn,) = figures.turns
+    assert turn.response is not None
+    logged = [line.number("response") for line in lines if line.event == "turn"]
+    assert logged[0] == pytest.approx(turn.response, abs=0.1)
+    stages = next(line for line in lines if line.event == "turn").fields["stages"]
+    assert sum(stages.values()) == pytest.approx(logged[0], abs=0.02)
+    (cut_in,) = figures.cut_ins
+    assert cut_in.stop_delay is not None
+    assert cut_in.stop_delay < 1.0
+    assert figures.audio_after_clear_seconds == 0
+    interrupted = [line for line in lines if line.event == "interrupted" and line.number("heard")]
+    heard = interrupted[0].number("heard")
+    assert heard == pytest.approx(cut_in.heard_of_reply, abs=0.1)
+    assert reason(lines) == [("caller", "caller hung up")]
+
+
+def test_calls_in_progress_finish_after_sigterm(running: GatewayProcess) -> None:
+    async def story() -> list[tuple[str, Phone]]:
+        async with asyncio.TaskGroup() as group:
+            plan = CallPlan(hang_up_after=4.0)
+            calls = [group.create_task(place(running, plan)) for _ in range(2)]
+            await calls_in_progress(running, 2)
+            running.process.send_signal(signal.SIGTERM)
+            assert await turned_away(running)
+        return [call.result() for call in calls]
+
+    calls = asyncio.run(story())
+    assert [phone.outcome for _, phone in calls] == [("caller", "done")] * 2
+    assert running.process.wait(20) == 0
+    assert len(reason(running.lines())) == 2
+
+
+def test_past_the_drain_limit_calls_are_ended_with_a_word(tmp_path: Path) -> None:
+    with gateway({"server": {"port": 0, "drain": 0.5}}, folder=tmp_path) as process:
+
+        async def story() -> tuple[str, Phone]:
+            async with asyncio.TaskGroup() as group:
+                call = group.create_task(place(process, CallPlan(hang_up_after=30.0)))
+                await calls_in_progress(process, 1)
+                await asyncio.sleep(1.0)
+                process.process.send_signal(signal.SIGTERM)
+            return call.result()
+
+        call_id, phone = asyncio.run(story())
+        assert phone.outcome is not None
+        assert phone.outcome[0] == "agent"
+        assert process.process.wait(20) == 0
+        lines = process.lines(call_id)
+    assert reason(lines) == [("agent", "drained")]
+    said = [line for line in lines if line.event == "agent_spoke"]
+    assert said[-1].text("kind") == "goodbye"
+    assert "end this call" in said[-1].text("text")
+
+
+def test_a_killed_process_leaves_a_log_and_a_recording(running: GatewayProcess) -> None:
+    async def story() -> None:
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(place(running, CallPlan(hang_up_after=30.0)))
+            await calls_in_progress(running, 1)
+            await asyncio.sleep(4.0)
+            running.process.kill()
+            await call
+
+    begun = time.monotonic()
+    asyncio.run(story())
+    lines = running.lines()
+    assert lines[0].event == "call_started"
+    (recording,) = running.recordings.rglob("*.wav")
+    sound, rate = soundfile.read(recording, dtype="int16")
+    assert rate == 8000
+    assert sound.shape[1] == 2
+    assert 1.0 < len(sound) / rate < time.monotonic() - begun
+    assert sound[:, 1].any()
