@@ -1,60 +1,31 @@
 """A small server that speaks Deepgram's four streaming protocols as the real one does.
 
-What it hears it knows from the level of the sound (see `cascade_call.speech`); its times, turns and
-promises are Deepgram's: a turn's transcript is always whole, a flushed word is final, text that was
-not flushed is not spoken, and what was under way when a clear came arrives after it.
+What it hears it knows from the level of the sound (see `cascade_parts.speech`); its times, turns
+and promises are Deepgram's: a turn's transcript is always whole, a flushed word is final, text that
+was not flushed is not spoken, and what was under way when a clear came arrives after it.
 Every message it sends is validated against the vendor's own published types.
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import numpy as np
 from deepgram.listen.v1.types import ListenV1Metadata, ListenV1Results
 from deepgram.listen.v2.types import ListenV2Connected, ListenV2FatalError, ListenV2TurnInfo
-from deepgram.speak.v1.types import (
-    SpeakV1Cleared,
-    SpeakV1Flushed,
-    SpeakV1Metadata,
-    SpeakV1Warning,
-)
-from deepgram.speak.v2.types import (
-    SpeakV2Connected,
-    SpeakV2Flushed,
-    SpeakV2SpeechInterrupted,
-    SpeakV2SpeechMetadata,
-    SpeakV2SpeechStarted,
-)
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from tests.support.cascade_call import Sentences, sentence_of
+from tests.support.cascade_parts import Sentences, sentence_of
+from tests.support.deepgram_talk import Session, Talk
+from tests.support.deepgram_voices import Aura, FluxSpeech
 
 WORD_SECONDS = 0.2
 EAGER_AFTER, END_AFTER, FINAL_AFTER = 0.3, 0.8, 0.3
 UPDATE_EVERY = 0.25
-SECONDS_A_CHARACTER = 0.06
-
-
-@dataclass
-class Session:
-    """One connection, for tests to look at."""
-
-    path: str
-    query: dict[str, list[str]]
-    headers: dict[str, str]
-    socket: ServerConnection
-    texts: list[dict[str, Any]] = field(default_factory=list)
-    sound: int = 0
-    "bytes of sound received"
 
 
 class FakeDeepgram:
@@ -92,61 +63,35 @@ class FakeDeepgram:
         if self.refuse or not session.headers.get("Authorization", "").startswith("Token "):
             await socket.close(1011, "NET-0001")
             return
-        kind = {
-            "/v2/listen": _Flux,
-            "/v1/listen": _Nova,
-            "/v1/speak": _Aura,
-            "/v2/speak": _FluxSpeech,
-        }.get(session.path)
-        if kind is None:
+        talk = self._talk(session)
+        if talk is None:
             await socket.close(1008, "no such path")
             return
         try:
-            await kind(self, session).run()
+            await talk.run()
         except ConnectionClosed:
             pass
 
-
-class _Talk:
-    """What the four protocols share."""
-
-    def __init__(self, server: FakeDeepgram, session: Session) -> None:
-        self.server = server
-        self.session = session
-        self.rate = int(session.query["sample_rate"][0])
-        assert session.query["encoding"] == ["linear16"]
-
-    async def run(self) -> None:
-        await self.begin()
-        async for message in self.session.socket:
-            if isinstance(message, bytes):
-                self.session.sound += len(message)
-                if not self.server.silent:
-                    await self.heard(message)
-                continue
-            said = json.loads(message)
-            self.session.texts.append(said)
-            if said["type"] in ("CloseStream", "Close"):
-                break
-            if not self.server.silent:
-                await self.told(said)
-        await self.end()
-
-    async def begin(self) -> None: ...
-    async def end(self) -> None: ...
-    async def heard(self, sound: bytes) -> None: ...
-    async def told(self, said: dict[str, Any]) -> None: ...
-
-    async def send(self, kind: Any, **fields: Any) -> None:
-        kind.model_validate(fields)
-        await self.session.socket.send(json.dumps(fields))
+    def _talk(self, session: Session) -> Talk | None:
+        match session.path:
+            case "/v2/listen":
+                return _Flux(self, session)
+            case "/v1/listen":
+                return _Nova(self, session)
+            case "/v1/speak":
+                return Aura(lambda: self.silent, session)
+            case "/v2/speak":
+                return FluxSpeech(lambda: self.silent, session)
+            case _:
+                return None
 
 
-class _Listener(_Talk):
+class _Listener(Talk):
     """Cuts the sound into frames and knows where words are."""
 
     def __init__(self, server: FakeDeepgram, session: Session) -> None:
-        super().__init__(server, session)
+        super().__init__(lambda: server.silent, session)
+        self.server = server
         self._rest = b""
         self.now = 0.0
         "seconds of sound listened to"
@@ -348,159 +293,3 @@ class _Nova(_Listener):
         )
         if final:
             self.words, self._start = [], self.now
-
-
-class _Speaker(_Talk):
-    """Speaks what was flushed, a good deal faster than it is heard."""
-
-    def __init__(self, server: FakeDeepgram, session: Session) -> None:
-        super().__init__(server, session)
-        self.text = ""
-        self._group: asyncio.TaskGroup | None = None
-        self._speaking: asyncio.Task[None] | None = None
-
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            try:
-                await super().run()
-            except ConnectionClosed:
-                pass
-            if self._speaking is not None:
-                self._speaking.cancel()
-
-    def speak(self) -> None:
-        text, self.text = self.text, ""
-        assert self._group is not None
-        before = self._speaking
-        self._speaking = self._group.create_task(self._speak(text, before))
-
-    async def _speak(self, text: str, before: asyncio.Task[None] | None) -> None:
-        try:
-            if before is not None:
-                await asyncio.wait({before})
-            await asyncio.sleep(0.1)
-            await self.began()
-            samples = int(len(text.strip()) * SECONDS_A_CHARACTER * self.rate)
-            piece = self.rate // 5
-            for start in range(0, samples, piece):
-                await self._sound(min(piece, samples - start))
-                await asyncio.sleep(0.02)
-            await self.flushed(samples / self.rate)
-        except ConnectionClosed:
-            pass
-
-    async def _sound(self, samples: int) -> None:
-        await self.session.socket.send(np.full(samples, 500, np.int16).tobytes())
-
-    async def stop(self) -> None:
-        """Stop speaking; one more piece was on its way."""
-        self.text = ""
-        if self._speaking is not None and not self._speaking.done():
-            self._speaking.cancel()
-            await self._sound(self.rate // 10)
-        self._speaking = None
-
-    async def began(self) -> None: ...
-    async def flushed(self, seconds: float) -> None: ...
-
-
-class _Aura(_Speaker):
-    def __init__(self, server: FakeDeepgram, session: Session) -> None:
-        super().__init__(server, session)
-        self._sequence = itertools.count(0)
-        self._flushes: list[float] = []
-
-    async def begin(self) -> None:
-        await self.send(
-            SpeakV1Metadata,
-            type="Metadata",
-            request_id="r",
-            model_name="aura-2-thalia-en",
-            model_version="1",
-            model_uuid="u",
-        )
-
-    async def told(self, said: dict[str, Any]) -> None:
-        match said["type"]:
-            case "Speak":
-                assert len(said["text"]) <= 2000
-                self.text += said["text"]
-            case "Flush":
-                now = asyncio.get_running_loop().time()
-                self._flushes = [at for at in self._flushes if at > now - 60] + [now]
-                if len(self._flushes) > 20:
-                    await self.send(
-                        SpeakV1Warning,
-                        type="Warning",
-                        code="EXCESSIVE_FLUSH",
-                        description="more than 20 flushes in 60 seconds",
-                    )
-                else:
-                    self.speak()
-            case "Clear":
-                await self.stop()
-                await self.send(SpeakV1Cleared, type="Cleared", sequence_id=next(self._sequence))
-            case _:
-                raise AssertionError(said)
-
-    async def flushed(self, seconds: float) -> None:
-        await self.send(SpeakV1Flushed, type="Flushed", sequence_id=next(self._sequence))
-
-
-class _FluxSpeech(_Speaker):
-    def __init__(self, server: FakeDeepgram, session: Session) -> None:
-        super().__init__(server, session)
-        self._ids = itertools.count(1)
-        self._speech = ""
-
-    async def begin(self) -> None:
-        await self.send(
-            SpeakV2Connected,
-            type="Connected",
-            request_id="r",
-            model_name="flux-haley-en",
-            model_version="1",
-            model_uuids=["u"],
-        )
-
-    async def told(self, said: dict[str, Any]) -> None:
-        match said["type"]:
-            case "Speak":
-                self.text += said["text"]
-            case "Flush":
-                self.speak()
-            case "Interrupt":
-                assert "playback_offset" not in said, "what was played is not known to the voice"
-                await self.stop()
-                await self.send(
-                    SpeakV2SpeechInterrupted,
-                    type="SpeechInterrupted",
-                    audio_played_ms=0,
-                    metadata={"speech_id": self._speech or "s0", **_counted(0.0)},
-                )
-            case _:
-                raise AssertionError(said)
-
-    async def began(self) -> None:
-        self._speech = f"s{next(self._ids)}"
-        await self.send(SpeakV2SpeechStarted, type="SpeechStarted", speech_id=self._speech)
-
-    async def flushed(self, seconds: float) -> None:
-        await self.send(
-            SpeakV2SpeechMetadata,
-            type="SpeechMetadata",
-            speech_id=self._speech,
-            **_counted(seconds),
-        )
-        await self.send(SpeakV2Flushed, type="Flushed", speech_id=self._speech)
-
-
-def _counted(seconds: float) -> dict[str, Any]:
-    controls = {"pronunciations_applied": 0, "breaks_applied": 0, "pronunciation_warnings": 0}
-    return {
-        "audio_duration_ms": round(seconds * 1000),
-        "input_character_count": 1,
-        "billable_character_count": 1,
-        "controls_applied": controls,
-    }

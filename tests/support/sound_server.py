@@ -1,6 +1,6 @@
 """A small server with OpenAI's two routes for sound, as OpenAI, vLLM and vLLM-Omni offer them.
 
-It knows the words of an upload from the level of the sound (see `cascade_call.speech`).
+It knows the words of an upload from the level of the sound (see `cascade_parts.speech`).
 Requests are validated against OpenAI's own published parameters, events against its types.
 """
 
@@ -21,7 +21,7 @@ from openai.types.audio import TranscriptionTextDeltaEvent, TranscriptionTextDon
 from openai.types.audio.speech_create_params import SpeechCreateParams
 from pydantic import TypeAdapter
 
-from tests.support.cascade_call import Sentences, sentence_of
+from tests.support.cascade_parts import Sentences, sentence_of
 from tests.support.http_server import Exchange, HttpServer
 
 SPEECH: TypeAdapter[Any] = TypeAdapter(SpeechCreateParams)

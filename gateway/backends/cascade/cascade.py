@@ -14,6 +14,7 @@ from typing import assert_never
 
 from gateway.backends.cascade.choices import close
 from gateway.backends.cascade.job import CascadeSettings, Drain, Job, PartFailed
+from gateway.backends.cascade.opinion import Opinion
 from gateway.backends.cascade.turn_words import TurnWords
 from gateway.events import (
     AgentAudio,
@@ -21,7 +22,6 @@ from gateway.events import (
     BackendCommand,
     BackendLost,
     BackendReady,
-    BackendTurn,
     CallerWords,
     CancelReply,
     Disregard,
@@ -52,16 +52,12 @@ from gateway.ports import (
     TextDelta,
     ToolDelta,
     Transcript,
-    TurnAdvice,
     Voice,
 )
 from media.frame import AudioFrame
 
 EARLY_FRAMES = 500
 """Sound kept while the parts are still being opened: ten seconds, far more than that takes."""
-
-ADVICE_SECONDS = 0.3
-"""How far behind a pause a recogniser's judgement of it may lie: it speaks every 0.25 s or so."""
 
 TRAITS = BackendTraits(truncates=False, formats=("l16",))
 
@@ -96,11 +92,8 @@ class Cascade:
         self._emit: Emit = lambda event: None
         self._start: BackendStart | None = None
         self._early: deque[AudioFrame] = deque(maxlen=EARLY_FRAMES)
-        self._early_jobs: list[Job] = []
         self._turn: TurnWords | None = None
-        self._advice: TurnAdvice | None = None
-        self._driven = ""
-        "words of the turn that the recogniser ended last"
+        self._opinion = Opinion()
 
     # --- the port ---------------------------------------------------------------------------
 
@@ -117,9 +110,8 @@ class Cascade:
                 serving = group.create_task(serve()) if serve is not None else None
                 self._turn = TurnWords(self._stream, group, start.info.rate)
                 emit(BackendReady(self._name))
-                for job in self._early_jobs:
+                for job in tuple(self._jobs.values()):  # asked for before the parts were open
                     self._begin(job)
-                self._early_jobs.clear()
                 try:
                     await asyncio.Event().wait()
                 finally:
@@ -169,34 +161,23 @@ class Cascade:
         return await self._turn.upto(end)
 
     def done(self, at: int) -> float | None:
-        """Give the recogniser's own probability that the caller was done at `at`; None: it has
-        none, or had not listened so far."""
-        advice = self._advice
+        """Give the recogniser's own probability that the caller was done at `at`, if it has one."""
         rate = self._start.info.rate if self._start is not None else 0
-        if advice is None or advice.position < at - ADVICE_SECONDS * rate:
-            return None
-        return advice.probability
+        return self._opinion.done(at, rate)
 
     def _partial(self, heard: Transcript) -> None:
         """Keep what a recogniser that judges turns says; where it decides, pass it on."""
-        advice = self._advice = heard.turn or self._advice
-        if heard.turn is None or advice is None or not self.traits.owns_turns:
-            return
-        if advice.kind == "started":
-            self._emit(BackendTurn("speech_started"))
-        elif advice.kind == "ended" and heard.text.strip():
-            self._driven = heard.text
-            self._emit(BackendTurn("speech_stopped"))
-            self._emit(BackendTurn("ended", heard.text))
+        decided = self._opinion.hear(heard)
+        if self.traits.owns_turns:
+            for event in decided:
+                self._emit(event)
 
     # --- replies ----------------------------------------------------------------------------
 
     def _begin(self, job: Job) -> None:
         self._jobs[job.reply] = job
-        if self._group is None:
-            self._early_jobs.append(job)
-            return
-        job.task = self._group.create_task(self._serve(job))
+        if self._group is not None:
+            job.task = self._group.create_task(self._serve(job))
 
     def _respond(self, command: Respond) -> None:
         job = self._jobs.get(command.reply)
@@ -211,7 +192,7 @@ class Cascade:
                 again=command.again,
             )
             if self.traits.owns_turns and not command.again:
-                job.text = job.text or self._driven
+                job.text = job.text or self._opinion.ended
             job.utterance = command.utterance
             job.confirmed.set()
             self._begin(job)
@@ -225,8 +206,6 @@ class Cascade:
             return
         if job.task is not None:
             job.task.cancel()
-        elif job in self._early_jobs:
-            self._early_jobs.remove(job)
 
     async def _serve(self, job: Job) -> None:
         try:

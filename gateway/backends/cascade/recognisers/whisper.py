@@ -80,7 +80,7 @@ def _load(settings: WhisperSettings) -> Any:
         library = importlib.import_module("faster_whisper")
     except ImportError:
         raise ValueError(
-            "the recogniser `whisper` needs a package: `pip install faster-whisper`"
+            "the recogniser `whisper` needs a package: `pip install 'parley[whisper]'`"
         ) from None
     if not (settings.folder / "model.bin").is_file():
         raise ValueError(f"{settings.folder} holds no Whisper model: model.bin is missing")

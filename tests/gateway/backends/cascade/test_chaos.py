@@ -22,7 +22,8 @@ from gateway.backends.cascade.remote_voices.openai_speech import OpenAISpeech, S
 from gateway.backends.cascade.remote_voices.streaming import StreamingVoice
 from gateway.call.settings import ConversationSettings
 from gateway.ports import ToolSpec
-from tests.support.cascade_call import Caller, Parts, Sentences
+from tests.support.cascade_call import Caller, Parts
+from tests.support.cascade_parts import Sentences
 from tests.support.chat_server import FakeChat, Say
 from tests.support.deepgram_server import FakeDeepgram
 from tests.support.sound_server import FakeSound

@@ -13,7 +13,7 @@ from gateway.backends.cascade.recognisers.turnwise import TurnwiseRecogniser
 from gateway.backends.cascade.remote_voices.openai_speech import OpenAISpeech
 from gateway.backends.cascade.remote_voices.streaming import StreamingVoice
 from gateway.backends.cascade.second_choice import ModelChoice, RecogniserChoice, VoiceChoice
-from tests.support.cascade_call import ClauseTones, LevelRecogniser, Sentences
+from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
 
 KEYS = {
     "DEEPGRAM_API_KEY": "d",
@@ -100,5 +100,5 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, table: str, said: 
 
 def test_whisper_says_what_to_install(tmp_path: Path):
     parts, read = maker(tmp_path, '{ kind = "whisper", folder = "nowhere" }', {})
-    with pytest.raises(AgentError, match=r"faster-whisper|holds no Whisper model"):
+    with pytest.raises(AgentError, match=r"parley\[whisper|holds no Whisper model"):
         parts.recogniser(read, "backends.second.voice")

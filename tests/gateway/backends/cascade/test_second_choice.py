@@ -19,7 +19,7 @@ from gateway.ports import (
     Transcript,
 )
 from media.frame import AudioFrame
-from tests.support.cascade_call import RATE, ClauseTones, LevelRecogniser, Sentences, speech
+from tests.support.cascade_parts import RATE, ClauseTones, LevelRecogniser, Sentences, speech
 from tests.support.virtual_time import run
 
 REQUEST = ModelRequest("c1", "Be kind.", ())

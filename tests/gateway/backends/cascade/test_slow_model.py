@@ -11,7 +11,8 @@ from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.backends.cascade.remote_voices.openai_speech import OpenAISpeech, SpeechSettings
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import AgentAudio, ReplyText
-from tests.support.cascade_call import Caller, LevelRecogniser, Parts, Sentences
+from tests.support.cascade_call import Caller, Parts
+from tests.support.cascade_parts import LevelRecogniser, Sentences
 from tests.support.chat_server import FakeChat, Say
 from tests.support.sound_server import FakeSound
 from tests.support.virtual_time import run

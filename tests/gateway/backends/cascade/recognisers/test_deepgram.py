@@ -14,15 +14,8 @@ from gateway.backends.cascade.recognisers.stream import StreamedSound, Streaming
 from gateway.events import CallInfo
 from gateway.ports import BackendStart, ModelEvent, ModelRequest, TextDelta, Transcript
 from media.frame import AudioFrame
-from tests.support.cascade_call import (
-    FRAME,
-    RATE,
-    Caller,
-    ClauseTones,
-    Parts,
-    Sentences,
-    speech,
-)
+from tests.support.cascade_call import Caller, Parts
+from tests.support.cascade_parts import FRAME, RATE, ClauseTones, Sentences, speech
 from tests.support.deepgram_server import FakeDeepgram
 from tests.support.virtual_time import run
 

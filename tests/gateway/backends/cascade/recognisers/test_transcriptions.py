@@ -15,7 +15,7 @@ from gateway.backends.cascade.recognisers.transcriptions import (
 from gateway.backends.cascade.recognisers.turnwise import TurnwiseRecogniser
 from gateway.ports import Transcript
 from media.frame import AudioFrame
-from tests.support.cascade_call import RATE, speech
+from tests.support.cascade_parts import RATE, speech
 from tests.support.sound_server import FakeSound
 from tests.support.virtual_time import run
 

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.backends.cascade.recognisers.turnwise import Question
 from gateway.backends.cascade.recognisers.vllm_realtime import VllmRealtime, VllmRealtimeSettings
-from tests.support.cascade_call import RATE, Sentences, sentence_of, speech
+from tests.support.cascade_parts import RATE, Sentences, sentence_of, speech
 from tests.support.virtual_time import run
 
 

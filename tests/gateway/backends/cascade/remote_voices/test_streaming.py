@@ -11,7 +11,8 @@ from gateway.backends.cascade.remote_voices.deepgram import Aura, DeepgramVoiceS
 from gateway.backends.cascade.remote_voices.streaming import StreamingVoice
 from gateway.events import Word
 from gateway.ports import SpeechChunk
-from tests.support.deepgram_server import SECONDS_A_CHARACTER, FakeDeepgram
+from tests.support.deepgram_server import FakeDeepgram
+from tests.support.deepgram_voices import SECONDS_A_CHARACTER
 from tests.support.virtual_time import run
 
 TEXT = "Thank you, that is fine. We open at nine in the morning, and we close at five."
