@@ -119,7 +119,7 @@ def main() -> int:
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = measure(options.calls, options.seconds)
     cost = 1000 * (found.own + found.models)
-    print(f"calls at once                    {found.calls}")
+    print(f"calls at once, held              {found.calls}, {found.held}")
     print(f"turns, answered                  {found.turns}, {found.answered}")
     print(f"processor ms per call and second {cost:.2f} (at most {CPU_MS:.0f})")
     for name, spent in sorted(found.threads.items(), key=lambda each: -each[1]):

@@ -54,6 +54,9 @@ class Load:
     """What was measured."""
 
     calls: int
+    "that were placed"
+    held: int
+    "that were not refused or cut: what a call costs is counted by these"
     seconds: float
     ticks: int
     late_ticks: int
@@ -185,15 +188,16 @@ def _load(
     figures = [measure(phone.tape) for phone in phones]
     late = np.concatenate([lateness(p.tape.arrivals, p.tape.form.rate) for p in phones])
     own = np.concatenate([np.array(p.schedule.lateness) for p in phones])
-    calls = len(phones)
+    outcomes = [phone.outcome or ("failure", "never ended") for phone in phones]
+    held = sum(by == "caller" for by, _ in outcomes)
     spent = {
-        name: (end["threads"][name] - start["threads"].get(name, 0.0)) / seconds / calls
+        name: (end["threads"][name] - start["threads"].get(name, 0.0)) / seconds / max(1, held)
         for name in end["threads"]
     }
-    outcomes = [phone.outcome or ("failure", "never ended") for phone in phones]
     turns = [turn for figure in figures for turn in figure.turns]
     return Load(
-        calls=calls,
+        calls=len(phones),
+        held=held,
         seconds=seconds,
         ticks=end["ticks"] - start["ticks"],
         late_ticks=end["late_ticks"] - start["late_ticks"],
