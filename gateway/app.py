@@ -95,7 +95,6 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
             serving = group.create_task(server.serve())
             group.create_task(webrtc.run())
             group.create_task(_announce(server, ready, stop, serving))
-            _settle_memory()
             pacer.start()
             await switchboard.run(stop)
             server.should_exit = True
@@ -189,6 +188,7 @@ async def _announce(
             stop.set()
             return
         await asyncio.sleep(0.01)
+    _settle_memory()
     host, port = server.servers[0].sockets[0].getsockname()[:2]
     ready(f"http://{host}:{port}")
 
