@@ -12,12 +12,11 @@ from dataclasses import replace
 from typing import Protocol, assert_never
 
 from gateway.call.ear import ContinuousStream
-from gateway.call.recent import RecentSound
+from gateway.call.edges import Edges
 from gateway.call.state import Event
 from gateway.events import CallerClaimed, CallerTurnEnded
 from media.codec import WireForm
 from media.frame import AudioFrame, Samples
-from media.level import voiced_span
 from media.playout import Chunk
 from turn.events import (
     AgentBegan,
@@ -42,17 +41,6 @@ from turn.events import (
     VoiceScored,
     WordsArrived,
 )
-
-EDGE_SECONDS = 0.35
-"""How far the energy edge may lie from the voice model's: it calls a stop 70 ms late in the median
-and is late by up to 0.3 s after a fading last syllable."""
-
-ONSET_SECONDS = 1.2
-"""How far before the voice model's first speech a turn may begin by energy: after a silence it can
-miss a whole "um, ", and recognisers go wrong on what then seems to begin in mid-sentence."""
-
-RECENT_SECONDS = 12.0
-"""Sound kept for finding the energy edge of a turn: its tail is what matters."""
 
 
 class VoiceStream(Protocol):
@@ -120,17 +108,13 @@ class Hearing:
         self._form = form
         self._echo = echo
         self._fixed = fixed
-        self._recent = RecentSound(int(RECENT_SECONDS * stream.rate))
+        self._edges = Edges(stream)
         self._post: Callable[[Event], None] = lambda event: None
         self._words: Callable[[int, int], Awaitable[str]] | None = None
         self._done: Callable[[int], float | None] = lambda at: None
         self._group: asyncio.TaskGroup | None = None
         self._sounding = False
         self._reached = 0
-        self._began: int | None = None
-        "where the present turn began, by energy"
-        self._free = 0
-        "nothing before this position belongs to the present turn"
 
     def begin(
         self,
@@ -157,7 +141,7 @@ class Hearing:
     def feed(self, frame: AudioFrame) -> None:
         """Take the caller's next sound, already in its place."""
         samples = frame.samples()
-        self._recent.push(frame.start, samples)
+        self._edges.feed(frame)
         self._voice.feed(samples)
         if self._turns is not None:
             self._turns.feed(samples)
@@ -195,7 +179,7 @@ class Hearing:
         """The caller has heard everything."""
         if self._sounding:
             self._sounding = False
-            self._free = self._reached
+            self._edges.free(self._reached)
             self._tell(AgentFell(self._reached))
 
     # --- what the voice activity service says ----------------------------------------------------
@@ -209,7 +193,7 @@ class Hearing:
             self._tell(window)
 
     def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:
-        sound = self._recent.take(window.start, window.end)
+        sound = self._edges.sound(window.start, window.end)
         echo = reference.score(window.start, sound.tobytes())
         if not echo:
             return window
@@ -228,22 +212,16 @@ class Hearing:
             case AskWords():
                 self._ask(self._ask_words(output))
             case TurnEnded(start=start, end=end):
-                began, self._began = self._began, None
-                self._free = output.at
-                if began is not None and began < start:
-                    output = replace(output, start=began)
-                speech_end = self._stream.when(self._energy_end(start, end))
-                self._post(CallerTurnEnded(output, speech_end))
+                began, last = self._edges.end(start, end, output.at)
+                ended = replace(output, start=began)
+                self._post(CallerTurnEnded(ended, self._stream.when(last)))
             case FloorClaimed(start=start):
                 self._post(CallerClaimed(output, self._stream.when(start)))
             case SpeechStarted(start=start):
-                if self._began is None:
-                    self._began = self._energy_start(start)
-                    output = replace(output, start=self._began)
-                self._post(output)
+                start = self._edges.begin(start, sounding=self._sounding)
+                self._post(replace(output, start=start))
             case TurnDrafted(start=start):
-                began = start if self._began is None else min(self._began, start)
-                self._post(replace(output, start=began))
+                self._post(replace(output, start=self._edges.beginning(start)))
             case (
                 SpeechStopped()
                 | TurnResumed()
@@ -281,23 +259,3 @@ class Hearing:
             return  # words are evidence, not a need: the turn is decided without them
         if self._group is not None:
             self._tell(WordsArrived(text, question.end))
-
-    def _energy_end(self, start: int, end: int) -> int:
-        """Find the last voiced sample by energy near where the voice model saw it."""
-        margin = int(EDGE_SECONDS * self._stream.rate)
-        first = max(start - margin, end - 8 * self._stream.rate)
-        sound = self._recent.take(first, self._stream.end)
-        span = voiced_span(sound, self._stream.rate)
-        if span is None:
-            return end
-        edge = self._stream.end - len(sound) + span[1]
-        return edge if abs(edge - end) <= margin else end
-
-    def _energy_start(self, start: int) -> int:
-        """Find the first voiced sample by energy before where the voice model saw it."""
-        if self._sounding:
-            return start  # before it there may be echo, and a claim is judged from its first sound
-        first = max(self._free, start - int(ONSET_SECONDS * self._stream.rate))
-        sound = self._recent.take(first, self._stream.end)
-        span = voiced_span(sound, self._stream.rate)
-        return start if span is None else min(start, self._stream.end - len(sound) + span[0])

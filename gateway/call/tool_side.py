@@ -33,7 +33,6 @@ from gateway.events import (
     Transfer,
 )
 
-
 WORDS_SECONDS = 2.0
 """How long a write that needs a yes waits for the caller's words: a model writes them down beside
 its answer, mostly within a second; without them nothing is done, and the caller is asked."""
