@@ -22,6 +22,7 @@ const LEAVE = icon('<path d="M3.2 14.6c4.9-4.8 12.7-4.8 17.6 0l-2.3 2.3-3.3-1.5v
 const MIC = icon('<rect x="9" y="3" width="6" height="11" rx="3"/><path d="M5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3"/>');
 const MIC_OFF = icon('<path d="M9 6a3 3 0 0 1 6 0v5M15 13.5a3 3 0 0 1-6-2.5v-1M5.5 11.5a6.5 6.5 0 0 0 10.6 5M18.5 11.5a6.4 6.4 0 0 1-.4 2.3M12 18v3M4 4l16 16"/>');
 const SEND = icon('<path d="M5 12h13M12.5 6l6 6-6 6"/>');
+const KEYBOARD = icon('<rect x="3" y="6" width="18" height="12" rx="2.5"/><path d="M7 10h.1M10.3 10h.1M13.7 10h.1M17 10h.1M8 14h8"/>');
 const CLOSE = icon('<path d="M6 6l12 12M18 6L6 18"/>');
 const ALERT = icon('<path d="M12 8v5M12 16.5v.1"/><circle cx="12" cy="12" r="9"/>', 26);
 const DONE = icon('<path d="M5 12.5l4.5 4.5L19 7.5"/>', 26);
@@ -147,6 +148,7 @@ export class ParleyWidget extends HTMLElement {
           agent: this.getAttribute("agent") || "default",
           token: await this.#token(),
           microphone,
+          noiseSuppression: this.getAttribute("noise-suppression") !== "off",
           patience: Number(this.getAttribute("reconnect")) || undefined,
         },
         (type, detail) => call === this.#call && this.#happened(type, detail),
@@ -381,7 +383,7 @@ export class ParleyWidget extends HTMLElement {
   #live() {
     const t = this.#words;
     const canvas = make("canvas", { "aria-hidden": "true" });
-    const captions = make("ol", {
+    const captions = make("div", {
       class: "captions", part: "captions", role: "log", "aria-live": "off", "aria-label": t.conversation, tabindex: "0",
     });
     const input = make("input", {
@@ -446,7 +448,7 @@ export class ParleyWidget extends HTMLElement {
     const t = this.#words;
     const { kind, retryAfter } = this.#failure;
     const again = this.#button("first", t.retry, PHONE, () => this.call());
-    const typed = RETYPED.includes(kind) && this.#button("plain", t.type_only, SEND, () => this.call({ microphone: false }));
+    const typed = RETYPED.includes(kind) && this.#button("plain", t.type_only, KEYBOARD, () => this.call({ microphone: false }));
     const text = t[kind] || t.broken;
     this.#card(
       "failed",
@@ -494,7 +496,8 @@ export class ParleyWidget extends HTMLElement {
     const t = this.#words;
     const connected = this.#phase === "connected";
     const doing = connected ? this.#state || "connected" : this.#phase;
-    status.textContent = t[doing] || "";
+    const silenced = this.#muted && doing === "listening";
+    status.textContent = silenced ? t.muted : t[doing] || "";
     card.classList.remove("live", "wait", "listening", "thinking", "speaking");
     if (connected) card.classList.add("live", doing);
     else if (this.#phase !== "idle") card.classList.add("wait");
@@ -502,7 +505,7 @@ export class ParleyWidget extends HTMLElement {
     leave.querySelector("span").textContent = connected || this.#phase === "reconnecting" ? t.hang_up : t.cancel;
     send.disabled = !connected || !input.value.trim();
     if (!captions.children.length || captions.firstChild.className === "empty") {
-      captions.replaceChildren(make("li", { class: "empty", text: t[connected ? "listening" : this.#phase] }));
+      captions.replaceChildren(make("div", { class: "empty", text: t[connected ? "listening" : this.#phase] }));
     }
     // What is heard needs no words.
     if (doing !== "speaking") this.#say(t[doing] || "");
@@ -514,6 +517,7 @@ export class ParleyWidget extends HTMLElement {
     mute.innerHTML = this.#muted ? MIC_OFF : MIC;
     mute.classList.toggle("off", this.#muted);
     mute.append(make("span", { text: this.#words[this.#muted ? "unmute" : "mute"] }));
+    this.#showStatus();
   }
 
   #line(key, element) {
@@ -532,7 +536,7 @@ export class ParleyWidget extends HTMLElement {
   }
 
   #caption({ who, id, text, final, interrupted }) {
-    const line = this.#line(`${who}${id}`, () => make("li", { class: who }));
+    const line = this.#line(`${who}${id}`, () => make("div", { class: who }));
     if (!line) return;
     line.replaceChildren(make("span", { class: "hidden", text: `${this.#words[who === "agent" ? "agent" : "you"]}: ` }), text);
     line.classList.toggle("cut", Boolean(interrupted && text));
@@ -542,7 +546,7 @@ export class ParleyWidget extends HTMLElement {
   #tool({ name, state }) {
     const key = `tool ${name}`;
     if (state === "began") {
-      this.#line(key, () => make("li", { class: "tool" }, make("i", { class: "spin" }), make("span", { text: this.#words.working })));
+      this.#line(key, () => make("div", { class: "tool" }, make("i", { class: "spin" }), make("span", { text: this.#words.working })));
       return;
     }
     this.#lines.get(key)?.remove();
@@ -550,7 +554,7 @@ export class ParleyWidget extends HTMLElement {
   }
 
   #note(text) {
-    this.#line(`note ${performance.now()}`, () => make("li", { class: "note", text }));
+    this.#line(`note ${performance.now()}`, () => make("div", { class: "note", text }));
   }
 }
 

@@ -1,6 +1,11 @@
 // Keeps a page's microphone and the widget's events, and records both voices on demand.
 const ask = navigator.mediaDevices?.getUserMedia.bind(navigator.mediaDevices);
-if (ask) navigator.mediaDevices.getUserMedia = async (wanted) => (window.microphone = await ask(wanted));
+window.hesitation = 0; // ms that the visitor thinks before allowing the microphone
+if (ask)
+  navigator.mediaDevices.getUserMedia = async (wanted) => {
+    await new Promise((resolve) => setTimeout(resolve, hesitation));
+    return (window.microphone = await ask(wanted));
+  };
 window.told = [];
 for (const name of ["state", "caption", "tool", "end", "error"])
   addEventListener("parley-" + name, ({ detail }) => told.push({ at: performance.now(), name, ...detail }));

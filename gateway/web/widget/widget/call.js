@@ -29,11 +29,11 @@ const MICROPHONE_FAILURES = {
   AbortError: "microphone_busy",
 };
 
-async function openMicrophone() {
+async function openMicrophone(noiseSuppression) {
   if (!window.isSecureContext || !navigator.mediaDevices) throw new Failure("insecure");
   try {
     return await navigator.mediaDevices.getUserMedia({
-      audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 },
+      audio: { echoCancellation: true, noiseSuppression, autoGainControl: true, channelCount: 1 },
     });
   } catch (error) {
     throw new Failure(MICROPHONE_FAILURES[error.name] || "no_microphone", { detail: error.message });
@@ -77,10 +77,11 @@ async function unreachable(url, timedOut) {
 }
 
 export class Call {
-  constructor({ server, agent, token = "", microphone = true, patience = 12 }, tell) {
+  constructor({ server, agent, token = "", microphone = true, noiseSuppression = true, patience = 12 }, tell) {
     this.url = new URL(`/webrtc/${encodeURIComponent(agent)}`, server).href;
     this.token = token;
     this.microphone = microphone;
+    this.noiseSuppression = noiseSuppression;
     this.patience = patience * 1000;
     this.tell = tell;
     this.muted = false;
@@ -107,7 +108,7 @@ export class Call {
     // Made in the visitor's gesture, or it may not sound.
     this.audio = new (window.AudioContext || window.webkitAudioContext)();
     const [stream, ice] = await Promise.all([
-      this.microphone ? openMicrophone() : this._silence(),
+      this.microphone ? openMicrophone(this.noiseSuppression) : this._silence(),
       this._servers(),
     ]);
     this.stream = stream;
@@ -323,7 +324,7 @@ export class Call {
   async _replaceMicrophone() {
     if (this.over) return;
     try {
-      const stream = await openMicrophone();
+      const stream = await openMicrophone(this.noiseSuppression);
       if (this.over) return stream.getTracks().forEach((track) => track.stop());
       const [track] = stream.getAudioTracks();
       track.enabled = !this.muted;

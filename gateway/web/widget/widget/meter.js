@@ -69,6 +69,11 @@ export class Meter {
     }
     const pen = canvas.getContext("2d");
     const style = getComputedStyle(canvas);
+    const colours = {
+      agent: style.getPropertyValue("--_accent"),
+      visitor: style.getPropertyValue("--_you"),
+      soft: style.getPropertyValue("--_faint"),
+    };
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
     const middle = height / 2;
@@ -78,9 +83,12 @@ export class Meter {
       // Newest at the right; without motion all bars show the present.
       const back = this.still.matches ? 0 : count - 1 - place;
       const x = inset + place * (BAR + GAP);
-      const fade = this.still.matches ? 1 : 0.35 + (0.65 * place) / count;
-      this._bar(pen, x, middle, -1, this._at("agent", back), fade, style.getPropertyValue("--_accent"));
-      this._bar(pen, x, middle, 1, this._at("visitor", back), fade, style.getPropertyValue("--_you"));
+      const agent = this._at("agent", back);
+      const visitor = this._at("visitor", back);
+      pen.globalAlpha = this.still.matches ? 1 : Math.min(1, 0.15 + (1.4 * place) / count);
+      if (!agent && !visitor) this._bar(pen, x, middle, 0, 0, colours.soft);
+      if (agent) this._bar(pen, x, middle, -1, agent, colours.agent);
+      if (visitor) this._bar(pen, x, middle, 1, visitor, colours.visitor);
     }
   }
 
@@ -89,12 +97,12 @@ export class Meter {
     return levels[levels.length - 1 - back] || 0;
   }
 
-  _bar(pen, x, middle, way, level, fade, colour) {
-    const size = 1.5 + level * (middle - 5);
-    pen.globalAlpha = level ? fade : 0.3;
+  /** Draw a bar upwards (-1), downwards (1), or the dot that stands for silence (0). */
+  _bar(pen, x, middle, way, level, colour) {
+    const size = way ? 3 + level * (middle - 10) : BAR;
     pen.fillStyle = colour;
     pen.beginPath();
-    pen.roundRect(x, way < 0 ? middle - 1 - size : middle + 1, BAR, size, BAR / 2);
+    pen.roundRect(x, way < 0 ? middle - 1 - size : way > 0 ? middle + 1 : middle - BAR / 2, BAR, size, BAR / 2);
     pen.fill();
   }
 }

@@ -9,8 +9,10 @@ const light = `
   --_soft: var(--parley-soft, #566663);
   --_line: var(--parley-line, #dfe5e4);
   --_you: var(--parley-you, #b4541a);
-  --_danger: var(--parley-danger, #c3291c);
-  --_on-danger: var(--parley-on-danger, #fff);
+  --_faint: #c3cdcb;
+  --_danger: #b3261e;
+  --_leave: var(--parley-leave, #c3291c);
+  --_on-leave: var(--parley-on-leave, #fff);
   --_shadow: 0 1px 2px rgb(10 30 28 / .08), 0 12px 40px -8px rgb(10 30 28 / .28);
   color-scheme: light;
 `;
@@ -24,8 +26,10 @@ const dark = `
   --_soft: var(--parley-soft, #9fb1ad);
   --_line: var(--parley-line, #2e3b39);
   --_you: var(--parley-you, #f0a76a);
-  --_danger: var(--parley-danger, #ff8a7a);
-  --_on-danger: var(--parley-on-danger, #3a0a04);
+  --_faint: #44534f;
+  --_danger: #ff8a7a;
+  --_leave: var(--parley-leave, #cf3a35);
+  --_on-leave: var(--parley-on-leave, #fff);
   --_shadow: 0 1px 2px rgb(0 0 0 / .4), 0 16px 48px -8px rgb(0 0 0 / .7);
   color-scheme: dark;
 `;
@@ -92,11 +96,11 @@ h2 { font-size: 16px; font-weight: 650; line-height: 1.25; white-space: nowrap; 
 .icon { display: grid; place-items: center; inline-size: 40px; block-size: 40px; border-radius: 12px; color: var(--_soft); flex: none; }
 .icon:hover { background: var(--_raised); color: var(--_ink); }
 
-.meter { position: relative; margin: 0 18px; border-radius: 14px; background: var(--_raised); }
-.meter canvas { display: block; inline-size: 100%; block-size: 76px; padding: 0; }
-.meter span { position: absolute; inset-inline-start: 12px; font-size: 11px; line-height: 1; font-weight: 600; letter-spacing: .01em; padding: 2px 0; }
-.meter .a { inset-block-start: 9px; color: var(--_accent); }
-.meter .v { inset-block-end: 9px; color: var(--_you); }
+.meter { display: grid; grid-template: 1fr 1fr / auto 1fr; column-gap: 12px; margin: 0 18px; padding-inline: 14px; border-radius: 14px; background: var(--_raised); }
+.meter canvas { grid-area: 1 / 2 / 3 / 3; inline-size: 100%; min-inline-size: 0; block-size: 76px; }
+.meter span { font-size: 11.5px; line-height: 1; font-weight: 600; letter-spacing: .01em; }
+.meter .a { align-self: end; padding-block-end: 8px; color: var(--_accent); }
+.meter .v { padding-block-start: 8px; color: var(--_you); }
 
 .captions {
   flex: 1 1 auto; min-block-size: 132px; overflow-y: auto; overscroll-behavior: contain;
@@ -104,7 +108,7 @@ h2 { font-size: 16px; font-weight: 650; line-height: 1.25; white-space: nowrap; 
   scrollbar-width: thin; scrollbar-color: var(--_line) transparent;
 }
 .captions > :first-child { margin-block-start: auto; }
-.captions li { max-inline-size: 88%; overflow-wrap: anywhere; }
+.captions > * { max-inline-size: 88%; overflow-wrap: anywhere; }
 .captions .caller { align-self: flex-end; padding: 8px 13px; border-radius: 16px 16px 5px 16px; background: color-mix(in srgb, var(--_you) 13%, var(--_surface)); }
 .captions .agent { align-self: flex-start; padding: 8px 13px; border-radius: 16px 16px 16px 5px; background: var(--_raised); }
 .captions .cut::after { content: "\\2009\\2014"; color: var(--_soft); }
@@ -133,8 +137,8 @@ footer { display: flex; gap: 10px; padding: 12px 18px 18px; border-block-start: 
 .first:not(:disabled):hover { filter: brightness(1.07); }
 .plain { background: var(--_raised); color: var(--_ink); }
 .plain:hover { background: var(--_line); }
-.plain.off { background: color-mix(in srgb, var(--_you) 16%, var(--_surface)); color: var(--_you); }
-.leave { background: var(--_danger); color: var(--_on-danger); }
+.plain.off { background: color-mix(in srgb, var(--_you) 14%, var(--_surface)); color: color-mix(in srgb, var(--_you) 78%, var(--_ink)); }
+.leave { background: var(--_leave); color: var(--_on-leave); }
 .leave:hover { filter: brightness(1.07); }
 
 .pane { display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 10px; padding: 22px 26px 26px; text-align: center; min-block-size: 190px; }
