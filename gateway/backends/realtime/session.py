@@ -15,6 +15,7 @@ import msgspec
 
 from gateway.backends.conversion import Conversion
 from gateway.backends.realtime import wire
+from gateway.backends.realtime.configuration import configuration
 from gateway.backends.realtime.microphone import Microphone
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.realtime.spoken import Spoken
@@ -57,6 +58,8 @@ class _Response:
     by_server: bool = False
     "the server begins it by itself, since it decides about turns"
     tools: set[str] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)
+    "of the functions it calls, by item"
 
 
 class Session:
@@ -212,7 +215,7 @@ class Session:
         event = wire.parse(message)
         match event:
             case wire.SessionCreated():
-                output.send.append(self._configuration())
+                output.send.append(configuration(self._start, self._settings))
                 for item in wire.items(self._start.history):
                     output.send.append(wire.write("conversation.item.create", item=item))
             case wire.SessionUpdated():
@@ -300,10 +303,8 @@ class Session:
             case wire.ResponseDone(response=body):
                 self._done(output, body)
             case wire.ItemAdded(response_id=response, item=item):
-                if alive is not None and alive.id == response and item.type == "message":
-                    number = alive.utterance or self._start.next_utterance()
-                    alive.utterance = 0
-                    self._spoken.begin(item.id, number, alive.reply)
+                if alive is not None and alive.id == response:
+                    self._added(alive, item)
             case wire.AudioDelta():
                 output.emit += self._spoken.sound(event)
             case wire.TranscriptDelta():
@@ -313,11 +314,19 @@ class Session:
             case wire.ToolCall():
                 if alive is not None and not alive.void and alive.id == event.response_id:
                     alive.tools.add(event.call_id)
-                    output.emit.append(
-                        ToolAsked(alive.reply, event.call_id, event.name, _arguments(event))
-                    )
+                    name = event.name or alive.names.get(event.item_id, "")
+                    arguments = _arguments(event)
+                    output.emit.append(ToolAsked(alive.reply, event.call_id, name, arguments))
             case _:
                 assert_never(event)
+
+    def _added(self, alive: _Response, item: wire.Item) -> None:
+        if item.type == "message":
+            number = alive.utterance or self._start.next_utterance()
+            alive.utterance = 0
+            self._spoken.begin(item.id, number, alive.reply)
+        elif item.name:
+            alive.names[item.id] = item.name
 
     def _done(self, output: Output, body: wire.ResponseBody) -> None:
         if body.usage:
@@ -353,28 +362,6 @@ class Session:
                 BackendLost(error.message, part="model", reply=alive.reply, fatal=False)
             )
             self._next(output)
-
-    def _configuration(self) -> str:
-        settings, start = self._settings, self._start
-        audio_format = wire.audio_format(start.info.codec)
-        audio_in: dict[str, object] = {
-            "format": audio_format,
-            "turn_detection": settings.detection(),
-        }
-        if settings.transcription_model:
-            audio_in["transcription"] = {"model": settings.transcription_model}
-        session: dict[str, object] = {
-            "type": "realtime",
-            "instructions": start.instructions,
-            "output_modalities": ["audio"],
-            "audio": {
-                "input": audio_in,
-                "output": {"format": audio_format, "voice": settings.voice},
-            },
-            "tools": wire.tools(start.tools),
-            "tool_choice": "auto",
-        }
-        return wire.write("session.update", session=session)
 
 
 def _arguments(call: wire.ToolCall) -> Json:

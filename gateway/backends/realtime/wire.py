@@ -99,6 +99,8 @@ class Item(msgspec.Struct, frozen=True):
 
     id: str
     type: str
+    name: str = ""
+    "of the function, where it is a call of one"
 
 
 class ItemAdded(_Event, frozen=True):
@@ -140,8 +142,10 @@ class ToolCall(_Event, frozen=True):
 
     response_id: str
     call_id: str
-    name: str
     arguments: str
+    item_id: str = ""
+    name: str = ""
+    "left out by some servers, which name it when they add the item"
 
 
 class RateLimits(_Event, frozen=True):

@@ -1,0 +1,129 @@
+"""Our sessions against a server that no one here wrote: `aimock`, by CopilotKit (12 MB by npm).
+
+It answers Realtime and Gemini Live turns in text and with tools; it makes no sound, hears no turns
+and truncates nothing. GPT-Live it only replays from recordings of the real one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway.backends.gemini.backend import gemini_backend
+from gateway.backends.gemini.settings import GeminiSettings
+from gateway.backends.realtime.backend import realtime_backend
+from gateway.backends.realtime.settings import RealtimeSettings
+from gateway.backends.session import SessionBackend
+from gateway.events import AnswerTool, BackendLost, BackendReady, ReplyEnded, Respond, ToolAsked
+from tests.support.model_server import Bench
+
+LLMOCK = shutil.which("llmock")
+
+pytestmark = [
+    pytest.mark.peer,
+    pytest.mark.skipif(
+        LLMOCK is None, reason="not installed: llmock (npm i -g @copilotkit/aimock@1.43.0)"
+    ),
+]
+
+GEMINI = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+
+FIXTURES = {
+    "fixtures": [
+        {"match": {"userMessage": "hours"}, "response": {"content": "We open at nine."}},
+        {
+            "match": {"userMessage": "weather", "hasToolResult": False},
+            "response": {"toolCalls": [{"name": "lookup", "arguments": '{"city": "Ulm"}'}]},
+        },
+        {
+            "match": {"userMessage": "weather", "hasToolResult": True},
+            "response": {"content": "It is sunny."},
+        },
+    ]
+}
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[str]:
+    """Run the server; give its address."""
+    assert LLMOCK is not None
+    file = folder / "fixtures.json"
+    file.write_text(json.dumps(FIXTURES))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        LLMOCK,
+        *("-p", str(port), "-f", str(file), "--log-level", "silent"),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(20):
+            while not await _is_up(port):  # noqa: ASYNC110 - nobody says when it is
+                await asyncio.sleep(0.1)
+        yield f"ws://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def _is_up(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
+
+
+def hold(
+    folder: Path,
+    make: Callable[[str], SessionBackend],
+    story: Callable[[Bench], Awaitable[None]],
+) -> Bench:
+    """Hold a call with a model on that server."""
+
+    async def main() -> Bench:
+        async with serving(folder) as url:
+            bench = Bench(make(url))
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(bench.run())
+                async with asyncio.timeout(20):
+                    await bench.until(BackendReady)
+                    await story(bench)
+                task.cancel()
+            return bench
+
+    return asyncio.run(main())
+
+
+def realtime(url: str) -> SessionBackend:
+    return realtime_backend(RealtimeSettings(url=f"{url}/v1/realtime", api_key="k"))
+
+
+def gemini(url: str) -> SessionBackend:
+    return gemini_backend(GeminiSettings(url=f"{url}{GEMINI}", api_key="k"))
+
+
+@pytest.mark.parametrize("make", [realtime, gemini])
+def test_turns_in_text_and_with_a_tool(make: Callable[[str], SessionBackend], tmp_path: Path):
+    async def story(bench: Bench) -> None:
+        bench.backend.perform(Respond(1, 1, 1, 0, 0, text="What are your hours?"))
+        await bench.until(ReplyEnded)
+        bench.backend.perform(Respond(2, 2, 2, 0, 0, text="And the weather?"))
+        asked = await bench.until(ToolAsked)
+        assert (asked.reply, asked.name, dict(asked.arguments)) == (2, "lookup", {"city": "Ulm"})
+        bench.backend.perform(AnswerTool(2, asked.ask, "lookup", {"sky": "blue"}, True, 3))
+        await bench.until(ReplyEnded, 2)
+
+    bench = hold(tmp_path, make, story)
+    assert not bench.of(BackendLost)
