@@ -37,5 +37,13 @@ class Waits:
     @property
     def deadline(self) -> float | None:
         """The next moment at which something is over."""
-        ats = [at for wait in fields(self) if (at := getattr(self, wait.name)) is not None]
-        return min(ats, default=None)
+        soonest = None
+        for name in _NAMES:
+            at = getattr(self, name)
+            if at is not None and (soonest is None or at < soonest):
+                soonest = at
+        return soonest
+
+
+_NAMES = tuple(wait.name for wait in fields(Waits))
+"""Found once: the deadline is asked for every 20 ms in every call."""
