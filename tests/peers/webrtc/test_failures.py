@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.peers.webrtc.gateway import Gateway, gateway, wait
+from tests.peers.webrtc.network import ADDRESS, browser_in, network
 from tests.peers.webrtc.site import site
 from tests.peers.webrtc.visitor import Visitor, speech, visitor
 from tests.support.peers import requires_program
@@ -214,38 +214,14 @@ def _crash(guest: Visitor) -> None:
 
 
 @contextmanager
-def network(name: str) -> Iterator[list[str]]:
-    """Make a network of its own, in which everything goes over one loopback; give its prefix."""
-    enter = ["ip", "netns", "exec", name]
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"no network namespace can be made here: {made.stderr.strip()}")
-    try:
-        for command in (
-            "link set lo up",
-            "link add here type veth peer name there",
-            "addr add 10.77.0.1/24 dev here",
-            "link set here up",
-            "link set there up",
-        ):
-            subprocess.run([*enter, "ip", *command.split()], check=True)
-        yield enter
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=False)
-
-
-@contextmanager
 def visit_in(
     enter: list[str], driver: Playwright, folder: Path
 ) -> Iterator[tuple[Gateway, Visitor]]:
     """Hold a call within a network, up to the end of the greeting."""
-    program = folder / "browser"
-    program.write_text(f'#!/bin/sh\nexec {" ".join(enter)} chromium "$@"\n')
-    program.chmod(0o755)
     microphone = speech(folder / "mic.wav", 120.0)
     with (
-        gateway(folder / "gateway", '[webrtc]\naddresses = ["10.77.0.1"]\n', enter) as served,
-        visitor(driver, served.url, microphone, program=str(program)) as guest,
+        gateway(folder / "gateway", f'[webrtc]\naddresses = ["{ADDRESS}"]\n', enter) as served,
+        visitor(driver, served.url, microphone, program=browser_in(enter, folder)) as guest,
     ):
         guest.press("Start call")
         guest.connected()
@@ -266,7 +242,7 @@ def test_a_network_that_breaks_for_some_seconds_costs_nothing_of_the_conversatio
     driver: Playwright, tmp_path: Path
 ) -> None:
     with (
-        network(f"parley{os.getpid()}") as enter,
+        network() as enter,
         visit_in(enter, driver, tmp_path) as (served, guest),
     ):
         subprocess.run([*enter, "ip", "link", "set", "lo", "down"], check=True)
@@ -285,7 +261,7 @@ def test_a_way_that_is_closed_for_good_is_left_for_another_by_ice_restart(
     driver: Playwright, tmp_path: Path
 ) -> None:
     with (
-        network(f"parley{os.getpid()}") as enter,
+        network() as enter,
         visit_in(enter, driver, tmp_path) as (served, guest),
     ):
         assert served.process is not None
