@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -97,7 +98,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row
-            connection.execute("pragma journal_mode = wal")
+            _write_ahead(connection)
             connection.execute("begin immediate")
             try:
                 connection.execute(_SCHEMA)
@@ -107,6 +108,23 @@ class Store:
                 raise
             if connection.in_transaction:
                 connection.commit()
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and one writer work at once; the file remembers it after the first time.
+
+    Changing the mode does not wait for other connections as everything else does (SQLite,
+    `sqlite3_busy_timeout`), so two that open a new file at the same moment need this.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.005)
 
 
 def _find(connection: sqlite3.Connection, key: str) -> Json | None:
