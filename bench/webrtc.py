@@ -135,7 +135,7 @@ LABELS = {
 PLACES = tuple(LABELS)
 
 
-# --- the server's process --------------------------------------------------------------------------
+# --- the server's process ------------------------------------------------------------------------
 
 
 def serve(pipe: multiprocessing.connection.Connection, core: int | None, calls: int) -> None:
@@ -161,7 +161,7 @@ async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> Non
         group.create_task(server.serve())
         group.create_task(line.run())
         pacer.start()
-        while not server.started:
+        while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.01)
         pipe.send(server.servers[0].sockets[0].getsockname()[1])
         await asyncio.to_thread(pipe.recv)
@@ -192,14 +192,12 @@ def _cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-# --- the callers -----------------------------------------------------------------------------------
+# --- the callers -----------------------------------------------------------------------------
 
 
 async def _call(port: int, number: int, seconds: float, sound: bytes, rate: int) -> Phone:
     caller = WebrtcCaller(f"http://127.0.0.1:{port}/webrtc/echo", rate=rate)
-    plan = CallPlan(
-        (Say(recording("speech", sound, rate)),), hang_up_after=seconds, greeting=0.0
-    )
+    plan = CallPlan((Say(recording("speech", sound, rate)),), hang_up_after=seconds, greeting=0.0)
     phone = Phone(plan, caller.form, NetworkSettings())
     await caller.call(f"W{number}", phone)
     return phone

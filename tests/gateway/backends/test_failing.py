@@ -95,7 +95,7 @@ def test_a_turn_that_nobody_answered_is_heard_by_the_fallback():
         await caller.hears()
 
     # The transcript never comes: the connection is cut as soon as the turn is over.
-    caller, two = call(story, [Answer("x", fails="")], [Answer("good day", 600)])
+    _caller, two = call(story, [Answer("x", fails="")], [Answer("good day", 600)])
     sound = len(two.seen.sound) / 8000
     words = two.seen.of("conversation.item.create")
     told = any(
@@ -153,7 +153,7 @@ def test_a_refused_connection_is_gone_around_before_anybody_speaks():
         first = [when for when, _ in caller.happened(AgentBeganSounding) if when > said]
         assert first[0] - said < 2.0
 
-    caller, two = call(story, [Answer("x")], [Answer("good day", 600)])
+    caller, _two = call(story, [Answer("x")], [Answer("good day", 600)])
     assert kinds(caller) == ["greeting", "reply"]
 
 
