@@ -39,6 +39,7 @@ def look(settings: Settings) -> Iterator[Finding]:
         _server,
         _twilio,
         _sip,
+        _webrtc,
         _secrets,
         _turn,
         _log,
@@ -151,6 +152,13 @@ def _sip(settings: Settings) -> Iterator[Finding]:
 
     for state, said in look_at_sip(settings.sip):
         yield Finding("sip", state, said)
+
+
+def _webrtc(settings: Settings) -> Iterator[Finding]:
+    from gateway.lines.webrtc.checks import look as look_at_pages
+
+    for state, said in look_at_pages(settings.webrtc, settings.server.host):
+        yield Finding("webrtc", state, said)
 
 
 def _secrets(settings: Settings) -> Iterator[Finding]:

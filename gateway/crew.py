@@ -64,7 +64,13 @@ class Crew:
         for name in self._library.names():
             engaged = self.engage(name)
             for line in engaged.conversation.lines.all():
-                await self._lines.render(line, PHONE_RATE)
+                for rate in self._rates():
+                    await self._lines.render(line, rate)
+
+    def _rates(self) -> tuple[int, ...]:
+        """Give the rates at which callers will want fixed lines at once."""
+        webrtc = self._settings.webrtc
+        return (PHONE_RATE, webrtc.rate) if webrtc.enabled else (PHONE_RATE,)
 
     async def _warm(self) -> None:
         """Use voice and recogniser once: the first use of a model takes up to a second longer."""

@@ -26,6 +26,7 @@ def test_every_setting_of_reach_is_said() -> None:
         "server",
         "twilio",
         "sip",
+        "webrtc",
         "secrets",
         "turn",
         "log",
