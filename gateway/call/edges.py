@@ -33,6 +33,10 @@ class Edges:
         """Take the caller's next sound."""
         self._recent.push(frame.start, frame.samples())
 
+    def close(self) -> None:
+        """Let go of the sound."""
+        self._recent = RecentSound(1)
+
     def sound(self, start: int, end: int) -> Samples:
         """Give [start, end) of the caller's stream, as much of it as is kept."""
         return self._recent.take(start, end)

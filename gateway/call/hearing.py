@@ -135,6 +135,9 @@ class Hearing:
         self._voice.close()
         if self._turns is not None:
             self._turns.close()
+        # A call's parts know each other, so that the collector finds them late: the sound goes now.
+        self._turns = self._echo = None
+        self._edges.close()
 
     # --- what the call says ------------------------------------------------------------------
 
@@ -238,6 +241,8 @@ class Hearing:
             self._group.create_task(question)
 
     async def _assess(self, question: AssessTurn) -> None:
+        if self._group is None:
+            return
         if self._turns is None:
             self._tell(TurnAssessed(question.at, None))
             return
