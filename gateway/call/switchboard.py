@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -100,6 +101,7 @@ class Switchboard:
         self._pacer.remove(call)
         if not self._calls:
             self._empty.set()
+            gc.collect()  # nobody waits: what the parts of a call hold of each other goes now
 
     # --- the process's side ----------------------------------------------------------------------
 
