@@ -126,6 +126,9 @@ class Ice(Connection):
             self._protocols.append(protocol)
         return candidates
 
+    def data_received(self, data: bytes, component: int) -> None:
+        """Drop what looked like STUN and is none; aioice would queue it, without a bound."""
+
     def check_incoming(
         self, message: Message, addr: tuple[str, int], protocol: StunProtocol
     ) -> None:

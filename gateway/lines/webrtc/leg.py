@@ -25,6 +25,11 @@ FAR_DELAY = 0.08
 """Seconds from here to the ear until the page has measured it: a browser's jitter buffer and its
 sound card hold 50 to 120 ms."""
 
+FAR_ERROR = 0.06
+
+REPORTS_AFTER = 2.0
+"""Seconds in which a page that reports what was played has done so; the widget does at once."""
+
 
 class Carrier(Protocol):
     """What carries packets and messages to the page."""
@@ -64,7 +69,6 @@ class WebrtcLeg:
         self.stream = stream
         self.witness = Screen(carrier.send_text)
         self._carrier = carrier
-        self._limits = limits
         self._over = over
         self._ear: Ear | None = None
         self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
@@ -72,6 +76,8 @@ class WebrtcLeg:
         self._watch = Watch(limits, self._loop.time())
         self._muted = False
         self._gone = False
+        self._unreported: float | None = self._loop.time() if page else None
+        "since when a report is waited for; None: reports come, or none is expected"
         self._log = structlog.get_logger("webrtc").bind(call_id=info.call_id)
 
     # --- what the call asks for ------------------------------------------------------------
@@ -96,6 +102,8 @@ class WebrtcLeg:
         if frame is not None and self._ear is not None:
             self._ear.hear(_silent(frame) if self._muted else frame)
         self.witness.flush()
+        if self._unreported is not None and now - self._unreported > REPORTS_AFTER:
+            self._do_without_reports()
         for news in self._watch.tick(now):
             self._take_news(news, now)
         if self._watch.away:
@@ -128,7 +136,7 @@ class WebrtcLeg:
 
     def greet(self) -> None:
         """Tell the page, whose data channel has opened, whom it is talking to."""
-        self.witness.greet(self.info.call_id, self.info.agent, self._limits.seconds)
+        self.witness.greet(self.info.call_id, self.info.agent, self._watch.limits.seconds)
 
     def take_text(self, text: str) -> None:
         """Take a message of the page."""
@@ -170,8 +178,17 @@ class WebrtcLeg:
 
     # --- inside --------------------------------------------------------------------------------
 
+    def _do_without_reports(self) -> None:
+        """Believe the model alone: a page that never says what it plays must not be waited for."""
+        self._unreported = None
+        way = (self.stream.round_trip or 0.0) / 2
+        self.playout.basis = "estimated"
+        self.playout.measure(FAR_DELAY + way, FAR_ERROR + way)
+
     def _played(self, told: channel.Played) -> None:
         """Tell the ledger where the visitor's ear is."""
+        self._unreported = None
+        self.playout.basis = "acknowledged"
         back = (self.stream.round_trip or 0.0) / 2
         when = self._loop.time() - told.age_ms / 1000 - back
         rendered = self.stream.rendered(told.rtp, when)
@@ -194,7 +211,7 @@ class WebrtcLeg:
             case "gone":
                 self._over("connection lost", True)
             case "time is up":
-                self.notice(EndAsked(self._limits.goodbye, "time limit"))
+                self.notice(EndAsked(self._watch.limits.goodbye, "time limit"))
             case _:
                 assert_never(news)
 

@@ -32,7 +32,7 @@ class Watch:
 
     def __init__(self, limits: Limits, now: float) -> None:
         self.away = False
-        self._limits = limits
+        self.limits = limits
         self._began = self._ticked = now
         self._quiet = 0.0
         "seconds since the last packet, as far as this process was awake"
@@ -50,9 +50,9 @@ class Watch:
         if self.away != (self._quiet > BREAK_SECONDS):
             self.away = not self.away
             news.append("away" if self.away else "back")
-        if self._quiet > self._limits.away_seconds:
+        if self._quiet > self.limits.away_seconds:
             news += self._once("gone")
-        if now - self._began > self._limits.seconds:
+        if now - self._began > self.limits.seconds:
             news += self._once("time is up")
         return news
 

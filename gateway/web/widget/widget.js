@@ -65,6 +65,7 @@ export class ParleyWidget extends HTMLElement {
   #labels = {};
   #lines = new Map();
   #muted = false;
+  #attempt = 0; // counts calls, so that one that was given up is known
   #parts = {};
 
   constructor() {
@@ -132,7 +133,8 @@ export class ParleyWidget extends HTMLElement {
 
   /** Place a call; resolves when it is connected, and to nothing where it could not be. */
   async call({ microphone = true } = {}) {
-    if (this.#call) return;
+    if (!["idle", "ended", "failed"].includes(this.#phase)) return;
+    const attempt = ++this.#attempt;
     this.#opened = true;
     this.#failure = this.#end = null;
     this.#lines.clear();
@@ -142,11 +144,13 @@ export class ParleyWidget extends HTMLElement {
     this.#live();
     this.#parts.leave.focus({ preventScroll: true });
     try {
+      const token = await this.#token();
+      if (attempt !== this.#attempt) return; // given up while the site was asked
       const call = (this.#call = new Call(
         {
           server: this.getAttribute("server") || HOME,
           agent: this.getAttribute("agent") || "default",
-          token: await this.#token(),
+          token,
           microphone,
           noiseSuppression: this.getAttribute("noise-suppression") !== "off",
           patience: Number(this.getAttribute("reconnect")) || undefined,
@@ -156,12 +160,17 @@ export class ParleyWidget extends HTMLElement {
       await call.start();
     } catch (failure) {
       // A call that was given up meanwhile has nothing to say any more.
-      if (this.#phase !== "idle" && this.#phase !== "ended") this.#fail(failure);
+      if (attempt === this.#attempt && this.#phase !== "idle") this.#fail(failure);
     }
   }
 
   hangUp() {
-    this.#call?.hangUp();
+    if (this.#call) this.#call.hangUp();
+    else if (this.#phase === "asking") {
+      this.#attempt++;
+      clearInterval(this.#parts.ticking);
+      this.#idle();
+    }
   }
 
   sendText(text) {
@@ -334,6 +343,7 @@ export class ParleyWidget extends HTMLElement {
     const bar = make("p", { class: "status" }, dot, status);
     const time = make("time", { class: "clock", hidden: true });
     const heading = this.getAttribute("heading") || t.title;
+    const close = kind === "enter" && this.#phase !== "idle" ? t.close_call : t.close;
     const card = make(
       "section",
       { class: `card ${kind}`, part: "card", "aria-label": heading },
@@ -344,7 +354,7 @@ export class ParleyWidget extends HTMLElement {
         make("div", { class: "who" }, make("h2", { text: heading }), bar),
         time,
         !this.#inline &&
-          make("button", { class: "icon", type: "button", "aria-label": t.close, title: t.close, html: CLOSE, onclick: () => this.close() }),
+          make("button", { class: "icon", type: "button", "aria-label": close, title: close, html: CLOSE, onclick: () => this.close() }),
       ),
       ...children,
     );

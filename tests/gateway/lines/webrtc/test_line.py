@@ -270,3 +270,23 @@ def test_a_gateway_that_stops_takes_its_calls_down() -> None:
             assert (await served.offer()).status_code == 503
 
     run(work())
+
+
+def test_a_page_that_reports_nothing_is_not_waited_for() -> None:
+    """Where nobody says what was played, the ledger goes by its model, and says so."""
+
+    async def work() -> None:
+        parties = Parties(echo=False)
+        async with serving(parties) as served, visiting(served) as page:
+            page.browser.say = lambda message: None  # type: ignore[method-assign]
+            await asyncio.sleep(3)
+            leg = parties.all[0].leg
+            loop = asyncio.get_running_loop()
+            leg.playout.push(7, tone(500, 1.0, leg.info.rate))
+            leg.playout.end(7)
+            await asyncio.sleep(1.2)
+            position = leg.playout.heard(7, loop.time())
+            assert position.basis == "estimated"
+            assert position.finished
+
+    run(work())
