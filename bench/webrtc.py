@@ -20,7 +20,6 @@ from collections import Counter
 from pathlib import Path
 from types import FrameType
 
-import numpy as np
 import structlog
 import uvicorn
 import uvloop
@@ -195,28 +194,26 @@ def _cpu() -> float:
 # --- the callers -----------------------------------------------------------------------------
 
 
-async def _call(port: int, number: int, seconds: float, sound: bytes, rate: int) -> Phone:
+async def _call(port: int, number: int, seconds: float, sound: bytes, rate: int) -> None:
     caller = WebrtcCaller(f"http://127.0.0.1:{port}/webrtc/echo", rate=rate)
     plan = CallPlan((Say(recording("speech", sound, rate)),), hang_up_after=seconds, greeting=0.0)
     phone = Phone(plan, caller.form, NetworkSettings())
     await caller.call(f"W{number}", phone)
-    return phone
 
 
 async def _calls(
     pipe: multiprocessing.connection.Connection, port: int, calls: int, seconds: float
-) -> tuple[list[Phone], dict[str, object]]:
+) -> dict[str, object]:
     rate = 24000
     one = b"".join(load(path, rate).pcm for path in sorted(SPEECH.glob("*.flac"))[:3])
     sound = one * (1 + int((seconds + 20) * rate * 2 / len(one)))
     begin = 0.1 * calls + SETTLE_SECONDS
-    phones: list[Phone] = []
     figures: dict[str, object] = {}
 
     async def one_call(number: int) -> None:
         await asyncio.sleep(0.1 * number)
         length = begin + seconds + 1 - 0.1 * number
-        phones.append(await _call(port, number, length, sound, rate))
+        await _call(port, number, length, sound, rate)
 
     async def watch() -> None:
         await asyncio.sleep(begin)
@@ -229,7 +226,7 @@ async def _calls(
         group.create_task(watch())
         for number in range(calls):
             group.create_task(one_call(number))
-    return phones, figures
+    return figures
 
 
 def main() -> None:
@@ -249,12 +246,12 @@ def main() -> None:
     if len(cores) > 1:
         os.sched_setaffinity(0, set(cores[:-1]))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        phones, figures = runner.run(_calls(ours, port, args.calls, args.seconds))
+        figures = runner.run(_calls(ours, port, args.calls, args.seconds))
     process.join(10)
-    _print(phones, figures)
+    _print(figures)
 
 
-def _print(phones: list[Phone], figures: dict[str, object]) -> None:
+def _print(figures: dict[str, object]) -> None:
     calls, cpu = int(str(figures["calls"])), float(str(figures["cpu"]))
     seconds = float(str(figures["seconds"]))
     counts = figures["samples"]
@@ -267,16 +264,9 @@ def _print(phones: list[Phone], figures: dict[str, object]) -> None:
         f"ticks of 20 ms: {figures['ticks']}, over 5 ms late: {figures['late']}, "
         f"worst {1000 * float(str(figures['worst'])):.1f} ms"
     )
-    gaps = [_worst_gap(phone) for phone in phones]
-    print(f"longest wait for a frame at the callers: {1000 * max(gaps):.0f} ms")
     for label, count in counts.most_common(14):
         own = 1000 * cpu * count / whole / calls / seconds
         print(f"  {own:5.2f} ms  {100 * count / whole:3.0f} %  {label}")
-
-
-def _worst_gap(phone: Phone) -> float:
-    times = [at for at, _ in phone.tape.arrivals]
-    return float(np.diff(times[50:]).max()) if len(times) > 60 else 0.0
 
 
 if __name__ == "__main__":
