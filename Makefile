@@ -27,10 +27,10 @@ setup: $(MADE)/models ## Make .venv with everything pinned, and fetch the models
 
 .PHONY: test
 test: setup debian-test ## Run the tests (PYTEST_ARGS="tests/media -x" narrows them)
-	@$(PYTEST) -m "not slow and not peer" $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none in this selection
-	@$(PYTEST) -m "not slow and peer" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -m "not slow and not peer and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none
+	@tools/live.sh $(PYTEST) -m "not slow and (peer or live)" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@# The browser's driver keeps an event loop running, so its tests have a process of their own.
-	@$(PYTEST) -m "not slow and peer" tests/peers/webrtc -rs $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@tools/live.sh $(PYTEST) -m "not slow and peer" $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
 
 .PHONY: check
 check: style types shape test ## Everything that must hold before a change is good
@@ -94,8 +94,8 @@ soak: setup ## Run what takes long: a thousand calls, memory and open files watc
 
 .PHONY: test-peers
 test-peers: setup debian-test debian-test-peers ## Run the tests against programs written by others
-	@$(PYTEST) -m peer --ignore tests/peers/webrtc -rs $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -m peer tests/peers/webrtc -rs $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@tools/live.sh $(PYTEST) -m peer --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
+	@tools/live.sh $(PYTEST) -m peer $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
 
 ##@ Upkeep
 

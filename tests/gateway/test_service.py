@@ -22,6 +22,8 @@ from gateway.caller.sound import load
 from gateway.caller.twilio import TwilioCaller
 from gateway.observe.lines import LogLine
 
+pytestmark = pytest.mark.live
+
 SPEECH = ROOT / "tests/data/speech"
 RECORDED = {"recording": {"enabled": True, "folder": "recordings"}}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.peers.webrtc.gateway import Gateway, gateway
+from tests.peers.webrtc.gateway import CLEAN_SECONDS, Gateway, gateway, wait
 from tests.support.peers import package_of
 
 if TYPE_CHECKING:
@@ -47,10 +47,17 @@ def driver() -> Iterator[Playwright]:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """Serve one gateway for most tests; any page of this machine may call with a token."""
     folder = tmp_path_factory.mktemp("gateway")
     with gateway(
         folder, '[webrtc]\norigins = ["*"]\nlocal = false\n[web]\ncalls = "open"\n'
     ) as one:
         yield one
+
+
+@pytest.fixture
+def served(shared: Gateway) -> Iterator[Gateway]:
+    """Give the shared gateway, and see that every test leaves it clean in time."""
+    yield shared
+    wait(shared.is_clean, CLEAN_SECONDS, "a call was left behind")

@@ -20,6 +20,9 @@ from gateway.observe.lines import LogLine, parse
 ROOT = Path(__file__).parents[3]
 KEY = "a key for the site's own server"
 
+CLEAN_SECONDS = 15.0
+"""After which nothing is left of a call, however it ended."""
+
 START_SECONDS = 90.0
 """Models load in two seconds; on a busy machine in twenty."""
 

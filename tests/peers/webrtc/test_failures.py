@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.peers.webrtc.gateway import Gateway, gateway, wait
+from tests.peers.webrtc.gateway import CLEAN_SECONDS, Gateway, gateway, wait
 from tests.peers.webrtc.network import ADDRESS, browser_in, network
 from tests.peers.webrtc.site import site
 from tests.peers.webrtc.visitor import Visitor, speech, visitor
@@ -20,7 +20,8 @@ from tests.support.peers import requires_program
 if TYPE_CHECKING:
     from playwright.sync_api import Playwright
 
-CLEAN_SECONDS = 15.0
+pytestmark = pytest.mark.slow
+
 ANYBODY = '[webrtc]\norigins = ["*"]\npublic = true\n'
 
 

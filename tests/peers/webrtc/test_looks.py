@@ -21,6 +21,8 @@ from tests.peers.webrtc.visitor import Visitor, speech, visitor
 if TYPE_CHECKING:
     from playwright.sync_api import Playwright
 
+pytestmark = pytest.mark.slow
+
 PICTURES = Path(__file__).parents[3] / "build/screenshots"
 SIZES = {"desktop": (1280, 820), "phone": (390, 780)}
 

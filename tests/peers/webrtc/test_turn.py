@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.peers.webrtc.gateway import ROOT, gateway, wait
 from tests.peers.webrtc.network import ADDRESS, browser_in, network
 from tests.peers.webrtc.visitor import speech, visitor
@@ -18,6 +20,8 @@ from tests.support.peers import requires_program
 if TYPE_CHECKING:
     import pytest
     from playwright.sync_api import Playwright
+
+pytestmark = pytest.mark.slow
 
 SECRET = "a secret shared with coturn"
 RELAY_ONLY = """
