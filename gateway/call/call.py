@@ -103,7 +103,6 @@ class Call:
         self._toolbox = toolbox
         self._log = call_log
         self._track = track
-        self._witness: Witness | None = getattr(leg, "witness", None)
         self._tasks = Tasks(WRITES_SECONDS)
         self._answering = Answering(
             backends,
@@ -112,8 +111,11 @@ class Call:
             keeps=bool(state.settings.fallbacks),
         )
         self._saying = Saying(lines, leg.info.rate, self._tasks, self.post, self._record)
-        self._mouth = Mouth(leg, stream, hearing, state.speech, track, self._witness, self.post)
+        witness: Witness | None = getattr(leg, "witness", None)
+        self._mouth = Mouth(leg, stream, hearing, state.speech, track, witness, self.post)
         self._inbox: deque[Event] = deque()
+        self._deadline: float | None = None
+        "when the conversation wants to be told that time has passed"
         self._over = asyncio.Event()
 
     # --- what the line calls -----------------------------------------------------------------
@@ -136,8 +138,17 @@ class Call:
 
     # --- what the pacer calls ----------------------------------------------------------------
 
+    def send_due(self, now: float) -> None:
+        """Put on the wire what is due."""
+        if self._over.is_set():
+            return
+        try:
+            self._mouth.send(now)
+        except Exception:  # fence: one broken call must not stop the clock of the others
+            self._broke()
+
     def tick(self, now: float) -> None:
-        """Send what is due, hear silence where nothing came, notice what was heard and waited."""
+        """Hear silence where nothing came, notice what was heard and what was waited for."""
         if self._over.is_set():
             return
         try:
@@ -150,8 +161,7 @@ class Call:
         if silence is not None:
             self._take(silence)
         self._mouth.tick(now)
-        deadline = self.conversation.deadline
-        if deadline is not None and now >= deadline:
+        if self._deadline is not None and now >= self._deadline:
             self.post(TimePassed())
 
     # --- the inbox and the fence -----------------------------------------------------------------
@@ -171,6 +181,7 @@ class Call:
                 if isinstance(one, CallerGone):
                     self._over.set()
                 self._inbox.popleft()
+            self._deadline = self.conversation.deadline
         except Exception:  # fence: whoever posts is not to blame, and may be another call's clock
             self._inbox.clear()
             self._broke()
@@ -249,8 +260,7 @@ class Call:
 
     def _record(self, record: Record) -> None:
         self._log.write(record.event, record.fields)
-        if self._witness is not None:
-            self._witness.observe(record.event, record.fields)
+        self._mouth.show(record)
 
     async def _run_tool(self, effect: RunTool) -> None:
         self.post(await self._toolbox.run(effect))

@@ -27,10 +27,11 @@ from gateway.events import (
     PlayoutFlushed,
     PlayoutStalled,
     PlayoutStarved,
+    Record,
     Resume,
 )
 from gateway.ports import Leg, Witness
-from media.playout import Began, Dry, Finished, PlayoutEvent, Position, Stalled
+from media.playout import Began, Chunk, Dry, Finished, PlayoutEvent, Position, Stalled
 
 DUCK_DB = -14.0
 """How far the agent's voice is lowered while a sound of the caller is judged: clearly given way,
@@ -66,6 +67,8 @@ class Mouth:
         self._post = post
         self._onsets = Onsets(leg.playout.form)
         self._empty_since: float | None = None
+        self._sent: list[Chunk] = []
+        "left in this tick"
 
     def perform(self, effect: PlayoutEffect, now: float) -> None:
         """Perform one effect."""
@@ -86,10 +89,14 @@ class Mouth:
             case _:
                 assert_never(effect)
 
+    def send(self, now: float) -> None:
+        """Send what is due."""
+        self._sent = self._playout.pull(now)
+        self._leg.send(self._sent)
+
     def tick(self, now: float) -> None:
-        """Send what is due, and notice what was heard by now."""
-        chunks = self._playout.pull(now)
-        self._leg.send(chunks)
+        """Note what was sent, and what was heard by now."""
+        chunks, self._sent = self._sent, []
         if chunks:
             position = self._stream.position(now)
             self._hearing.agent_sent(position, chunks)
@@ -164,6 +171,11 @@ class Mouth:
             self._post(AgentBeganSounding(utterance, when))
 
     # --- what a page is shown ------------------------------------------------------------------
+
+    def show(self, record: Record) -> None:
+        """Tell whoever watches the call what was written to the log."""
+        if self._witness is not None:
+            self._witness.observe(record.event, record.fields)
 
     def _observe_fall(self) -> None:
         if self._witness is not None:

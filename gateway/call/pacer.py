@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from media.frame import FRAME_SECONDS
 
@@ -39,11 +39,20 @@ class Lateness:
             self.worst = late
 
 
+@runtime_checkable
+class Sender(Protocol):
+    """Something paced that sends: all of these send before anyone does the rest of a tick."""
+
+    def send_due(self, now: float) -> None:
+        """Put on the wire what is due."""
+
+
 class Pacer:
     """Ticks on an absolute schedule; never sleeps relative to when it last woke."""
 
     def __init__(self, after_tick: Callable[[float], None] | None = None) -> None:
         self._paced: dict[Paced, None] = {}
+        self._senders: dict[Sender, None] = {}
         self._after = after_tick
         self._handle: asyncio.TimerHandle | None = None
         self._start = 0.0
@@ -67,10 +76,14 @@ class Pacer:
     def add(self, paced: Paced) -> None:
         """Pace this too, from the next tick on."""
         self._paced[paced] = None
+        if isinstance(paced, Sender):
+            self._senders[paced] = None
 
     def remove(self, paced: Paced) -> None:
         """Stop pacing this."""
         self._paced.pop(paced, None)
+        if isinstance(paced, Sender):
+            self._senders.pop(paced, None)
 
     def _arm(self, loop: asyncio.AbstractEventLoop) -> None:
         self._ticks += 1
@@ -85,6 +98,8 @@ class Pacer:
         if late > SKIP_AFTER:
             self._start, self._ticks = now, 0
         self._arm(loop)
+        for sender in tuple(self._senders):
+            sender.send_due(now)
         for paced in tuple(self._paced):
             paced.tick(now)
         if self._after is not None:
