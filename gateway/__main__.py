@@ -54,6 +54,13 @@ def _version() -> str:
         return "unknown (not installed)"
 
 
+def _messages_to_stderr() -> None:
+    """Keep standard output for what was asked for; `serve` sets its messages up itself."""
+    import structlog
+
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `parley` with these arguments and give the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -65,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         top.print_help()
         return 2
+    _messages_to_stderr()
     try:
         status = int(args.run(args))
         sys.stdout.flush()

@@ -186,6 +186,8 @@ class PlayoutFlushed:
     """What waited was dropped; this is what is known of each unfinished utterance."""
 
     heard: tuple[Heard, ...]
+    why: str = "turn"
+    "what ended it, where it was no claim: a turn of the caller's, or `hang-up`"
 
 
 @dataclass(frozen=True, slots=True)

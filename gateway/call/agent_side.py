@@ -54,7 +54,7 @@ def handle(state: CallState, event: AgentSide, now: float) -> Effects:
         case PlayoutDry():
             return _dry(state, now)
         case PlayoutFlushed(heard=heard):
-            return [*_flushed(state, heard, now), *recovery.go_on(state, now)]
+            return [*_flushed(state, heard, event.why, now), *recovery.go_on(state, now)]
         case PlayoutStarved(seconds=seconds):
             return _starved(state, seconds, now)
         case PlayoutStalled(seconds=seconds):
@@ -239,7 +239,7 @@ def _starved(state: CallState, seconds: float, now: float) -> Effects:
     return recovery.lost(state, BackendLost(reason, "voice", reply.id, fatal=False), now)
 
 
-def _flushed(state: CallState, heard: tuple[Heard, ...], now: float) -> Effects:
+def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -> Effects:
     """Say of each dropped utterance what the caller heard of it, to the model and to the log."""
     effects: Effects = []
     claim, state.claim = state.claim, None
@@ -252,7 +252,7 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], now: float) -> Effects:
         state.history.cut(utterance.id, text)
         unheard = _seconds(state, one.queued - one.heard)
         state.question_heard = utterance.asks and utterance.ended and unheard < ASKED_SECONDS
-        if utterance.reply and state.traits.truncates:
+        if utterance.reply and state.traits.truncates and why != "hang-up":
             effects.append(Truncate(utterance.id, seconds, text))
         fields: dict[str, object] = {
             "utterance": utterance.id,
@@ -263,7 +263,7 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], now: float) -> Effects:
             "queued": _seconds(state, one.queued),
             "heard_text": text,
             "text": utterance.text,
-            "evidence": claim.claimed.evidence if claim is not None else "turn",
+            "evidence": claim.claimed.evidence if claim is not None else why,
         }
         if claim is not None:
             fields["stop_delay"] = now - claim.onset

@@ -134,6 +134,8 @@ class Call:
         """Take anything else that happened on the leg."""
         if isinstance(event, CallerKey):
             self._hearing.key(event.key)
+        elif isinstance(event, CallerGone) and not self._over.is_set():
+            self._mouth.hung_up(self._now())
         self.post(event)
 
     # --- what the pacer calls ----------------------------------------------------------------

@@ -128,6 +128,12 @@ class Mouth:
             self._leg.clear()
             self._taken_back(self._stream.position(now))
 
+    def hung_up(self, now: float) -> None:
+        """The line is down: what was heard until then is all that ever will be."""
+        heard = tuple(_heard(position) for position in self._playout.flush(now))
+        if heard:
+            self._post(PlayoutFlushed(heard, "hang-up"))
+
     def _flush(self, now: float) -> None:
         heard = tuple(_heard(position) for position in self._playout.flush(now))
         self._leg.clear()

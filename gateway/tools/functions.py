@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from gateway.events import Json
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.store import Store
+from gateway.tools.threads import in_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,26 +72,24 @@ class FunctionTool:
             given[self._shape.context] = context
         write = self.spec.effect == "write"
         if self._shape.connection:
-            return await asyncio.to_thread(self._in_store, given, context, store)
+            return await in_thread(self._in_store, given, context, store)
         if not write:
             return await self._call(given)
-        known = await asyncio.to_thread(
-            store.begin, context.key, context.call.call_id, self.spec.name
-        )
+        known = await in_thread(store.begin, context.key, context.call.call_id, self.spec.name)
         if known is not None:
             return known
         try:
             result = await self._call(given)
         except ToolFailed:  # it says itself that it did nothing
-            await asyncio.to_thread(store.release, context.key)
+            await in_thread(store.release, context.key)
             raise
-        await asyncio.to_thread(store.finish, context.key, result)
+        await in_thread(store.finish, context.key, result)
         return result
 
     async def _call(self, given: Mapping[str, Any]) -> Json:
         if inspect.iscoroutinefunction(self.function):
             return plain(await self.function(**given))
-        return plain(await asyncio.to_thread(partial(self.function, **given)))
+        return plain(await in_thread(partial(self.function, **given)))
 
     def _in_store(self, given: Mapping[str, Any], context: ToolContext, store: Store) -> Json:
         def work(connection: sqlite3.Connection) -> Json:

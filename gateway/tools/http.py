@@ -17,6 +17,7 @@ from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import HttpEndpoint, with_secrets
 from gateway.tools.store import Store
+from gateway.tools.threads import in_thread
 
 LIMIT = 64 * 1024
 """Bytes of an answer that are read; a model on the telephone can use a few hundred."""
@@ -73,27 +74,27 @@ class HttpTool:
     async def _write(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Make the request once; what may have happened is never tried again by itself."""
         call_id, name, key = context.call.call_id, self.spec.name, context.key
-        known = await asyncio.to_thread(store.begin, key, call_id, name)
+        known = await in_thread(store.begin, key, call_id, name)
         if known is not None:
             return known
         try:
             async with asyncio.timeout(WRITE_SECONDS):
                 status, text = await self._send(arguments, {"Idempotency-Key": key})
         except httpx.ConnectError as error:  # nothing was sent
-            await asyncio.to_thread(store.release, key)
+            await in_thread(store.release, key)
             raise ToolFailed("unreachable", type(error).__name__) from None
         except (httpx.TransportError, TimeoutError):
             raise ToolFailed("uncertain", "It is not known whether this was done.") from None
         if 400 <= status < 500:  # refused
-            await asyncio.to_thread(store.release, key)
+            await in_thread(store.release, key)
         result = _answer(status, text)
-        await asyncio.to_thread(store.finish, key, result)
+        await in_thread(store.finish, key, result)
         return result
 
     async def _send(self, arguments: Json, headers: Mapping[str, str]) -> tuple[int, str]:
         if self._client is None:
             # Reading the certificates takes tens of milliseconds.
-            context = await asyncio.to_thread(httpx.create_ssl_context)
+            context = await in_thread(httpx.create_ssl_context)
             self._client = self._client or httpx.AsyncClient(verify=context, timeout=None)
         url, rest = _address(self.endpoint.url, arguments)
         body: dict[str, Any] = {"json": rest}

@@ -80,6 +80,8 @@ class CallTools:
             return {"error": failed.code, "message": failed.message}, "failed"
         except TimeoutError:
             return {"error": "timeout", "message": "This took too long."}, "timeout"
-        except Exception as broken:  # fence: a broken tool is an answer, not the end of a call
-            log.warning("tool broke", tool=effect.name, error=repr(broken))
+        except (Exception, SystemExit) as broken:  # fence: a broken tool is an answer
+            # Not its words: they may hold what the caller said.
+            call, kind = self.context.call.call_id, type(broken).__name__
+            log.warning("tool_broke", call_id=call, tool=effect.name, error=kind)
             return {"error": "broken", "message": "This is not working right now."}, "failed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from starlette.routing import Route
 from gateway.lines.twilio import signature, twiml
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
+from gateway.locality import is_local, names_this_machine
 from gateway.ports import Answer, Refusal
 
 VOICE_PATH = "/twilio/voice"
@@ -48,16 +48,6 @@ class Gate:
         if self.settings.secured:
             return self.signatures.problem(request)
         return None if is_local(peer, request.headers) else UNSIGNED
-
-
-def is_local(peer: str, headers: Mapping[str, str]) -> bool:
-    """Say whether a request comes from this machine, and not through a proxy or tunnel on it."""
-    if any(name in headers for name in ("x-forwarded-for", "forwarded", "x-real-ip")):
-        return False
-    try:
-        return ipaddress.ip_address(peer).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(slots=True)
@@ -158,17 +148,9 @@ class Webhooks:
             place = headers.get("x-forwarded-host", "") or headers.get("host", "")
             scheme = headers.get("x-forwarded-proto", "") or request.url.scheme
             # Twilio takes nothing but `wss`; without TLS only somebody on this machine calls.
-            secure = scheme in ("https", "wss") or not _is_this_machine(place)
+            secure = scheme in ("https", "wss") or not names_this_machine(place)
         web, socket = ("https", "wss") if secure else ("http", "ws")
         return f"{socket}://{place}{STREAM_PATH}", f"{web}://{place}{STATUS_PATH}"
-
-
-def _is_this_machine(authority: str) -> bool:
-    try:
-        host = urlsplit(f"//{authority}").hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _body(request: Request) -> bytes | None:

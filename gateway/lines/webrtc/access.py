@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,16 +71,6 @@ class Admitted:
     grant: Grant
     visitor: Visitor | None = None
     "counted among those without a token"
-
-
-def is_local(address: str, headers: Mapping[str, str]) -> bool:
-    """Say whether a request comes from this machine, and not through a proxy or tunnel on it."""
-    if any(name in headers for name in ("x-forwarded-for", "forwarded", "x-real-ip")):
-        return False
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 class Access:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from gateway.lines.webrtc.access import STATUS, WORDS, Admitted, Caller, Denied, is_local
+from gateway.lines.webrtc.access import STATUS, WORDS, Admitted, Caller, Denied
 from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.offer import (
     OFFER_MOST,
@@ -26,6 +25,7 @@ from gateway.lines.webrtc.offer import (
 )
 from gateway.lines.webrtc.tokens import read_grant
 from gateway.lines.webrtc.turn import IceServer, ice_servers
+from gateway.locality import is_local, names_this_machine
 from gateway.ports import Refusal
 
 if TYPE_CHECKING:
@@ -240,15 +240,11 @@ def _caller(request: Request) -> Caller:
         headers.get("origin", "").rstrip("/"),
         f"{scheme}://{host}",
         address,
-        is_local(address, headers) and _is_here(host),
+        # Pages of other origins are judged by the list of origins, wherever their visitor sits.
+        is_local(address, {k: v for k, v in headers.items() if k != "origin"})
+        and names_this_machine(host),
         _bearer(request),
     )
-
-
-def _is_here(authority: str) -> bool:
-    """Say whether a Host names this machine: a name that was made to point here does not."""
-    host = urlsplit(f"//{authority}").hostname or ""
-    return host == "localhost" or is_local(host, {})
 
 
 def _bearer(request: Request) -> str:

@@ -353,3 +353,15 @@ def test_late_words_that_are_no_yes_refuse_it_and_words_that_never_come_do_too()
         (answer,) = only(book.effects, AnswerTool)
         assert answer.result["error"] == "needs_yes"
         assert not only(book.effects, RunTool)
+
+
+def test_a_caller_who_hangs_up_in_mid_word_leaves_what_they_heard_in_the_log():
+    book = greeted()
+    respond = book.turn("Tell me a story")
+    utterance = book.reply(respond, "one two three four", seconds=4.0)
+    effects = book.happens(PlayoutFlushed((heard(utterance, 4.0, 2.2),), "hang-up"))
+    effects += book.happens(CallerGone("caller hung up"))
+    (line,) = records(effects, "interrupted")
+    assert (line["evidence"], line["heard_text"]) == ("hang-up", "one two")
+    assert not only(effects, Truncate)
+    assert records(effects, "call_ended")

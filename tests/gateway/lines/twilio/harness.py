@@ -252,7 +252,7 @@ class Raw:
 
 
 UPGRADE = (
-    "GET /twilio/stream HTTP/1.1\r\nHost: gw.example\r\nUpgrade: websocket\r\n"
+    "GET /twilio/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
     "Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 )

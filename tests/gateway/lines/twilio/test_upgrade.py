@@ -51,7 +51,8 @@ def test_a_list_of_connection_options_is_taken() -> None:
 def test_signatures_are_checked_at_the_upgrade(url: str, token: str, status: str) -> None:
     async def story() -> str:
         async with serving(SIGNED) as served:
-            return await answer(served, extra=signature(url, token))
+            head = UPGRADE.replace("localhost", "gw.example")
+            return await answer(served, head, extra=signature(url, token))
 
     with capture_logs() as logs:
         assert virtual_time.run(story()).startswith(f"HTTP/1.1 {status}")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from gateway.lines.webrtc.access import Access, Admitted, Caller, Denied, is_local
+from gateway.lines.webrtc.access import Access, Admitted, Caller, Denied
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.tokens import Grant, Passes
 
@@ -94,17 +92,3 @@ def test_the_key_for_passes_is_compared_whole() -> None:
     assert not desk.may_write("k" * 19)
     assert not desk.may_write("")
     assert not access(api_key="").may_write("")
-
-
-@pytest.mark.parametrize(
-    ("address", "headers", "local"),
-    [
-        ("127.0.0.1", {}, True),
-        ("::1", {}, True),
-        ("192.0.2.1", {}, False),
-        ("127.0.0.1", {"x-forwarded-for": "192.0.2.1"}, False),
-        ("", {}, False),
-    ],
-)
-def test_what_comes_from_this_machine(address: str, headers: dict[str, str], local: bool) -> None:
-    assert is_local(address, headers) is local
