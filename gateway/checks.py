@@ -87,18 +87,34 @@ def _runtime(settings: Settings) -> Iterator[Finding]:
 
 
 def _agents(settings: Settings) -> Iterator[Finding]:
-    from gateway.agents.library import AgentLibrary
+    from gateway.agents.library import AgentLibrary, shipped
+    from gateway.agents.places import AgentError
+    from gateway.crew import Crew
+    from inference.runtime import Runtime
 
     folder, default = settings.agents.folder, settings.agents.default
-    library = AgentLibrary(folder)
+    library = AgentLibrary(folder, shipped())
+    try:
+        runtime = Runtime(settings.runtime)
+    except (OSError, RuntimeError, ValueError):
+        return  # told with the runtime
+    crew = Crew(settings, runtime)
     broken = library.problems()
     for error in broken.values():
         for line in str(error).splitlines():
             yield Finding("agents", "wrong", line)
     names = library.names()
     for name in names:
-        if name not in broken:
+        if name in broken:
+            continue
+        try:
+            crew.engage(name)  # makes everything a call needs, as `serve` would
+        except AgentError as error:
+            for line in str(error).splitlines():
+                yield Finding("agents", "wrong", line)
+        else:
             yield Finding("agents", "good", _agent(library.get(name), name == default))
+    runtime.close()
     if not names:
         yield Finding("agents", "wrong", f"{folder} holds no agent (agents.folder)")
     elif default not in names:

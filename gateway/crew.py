@@ -62,7 +62,13 @@ class Crew:
         """Load the models and render every agent's fixed lines, so that no caller waits for it."""
         await self._warm()
         for name in self._library.names():
-            engaged = self.engage(name)
+            try:
+                engaged = self.engage(name)
+            except AgentError as error:
+                if name == self._settings.agents.default:
+                    raise
+                _say_broken(error)  # its calls are refused; the others are answered
+                continue
             for line in engaged.conversation.lines.all():
                 for rate in self._rates():
                     await self._lines.render(line, rate)
@@ -102,7 +108,15 @@ class Crew:
 
     def knows(self, agent: str) -> bool:
         """Say whether there is an agent of this name; empty is the default one."""
-        return (agent or self._settings.agents.default) in self._library.names()
+        name = agent or self._settings.agents.default
+        if name not in self._library.names():
+            return False
+        try:
+            self.engage(name)
+        except AgentError as error:  # a file that has never been good answers nobody
+            _say_broken(error)
+            return False
+        return True
 
     def engage(self, agent: str) -> Engagement:
         """Give the agent as its file stands now."""

@@ -44,6 +44,8 @@ class LogFile:
         self._keep = keep
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self._open()
+        self._torn = False
+        "the last write ended within a line"
 
     def write(self, lines: bytes) -> None:
         """Append whole lines, after moving on to a new file where that is due."""
@@ -51,9 +53,13 @@ class LogFile:
             self._reopen()
         if 0 < self._limit < os.fstat(self._file).st_size + len(lines):
             self._rotate()
+        if self._torn:
+            lines = b"\n" + lines  # what a full disk cut short must not spoil the next line
         left = memoryview(lines)
+        self._torn = True
         while left:
             left = left[os.write(self._file, left) :]
+        self._torn = False
 
     def close(self) -> None:
         """Close the file."""

@@ -53,16 +53,24 @@ def test_a_port_in_use_is_in_the_way() -> None:
     assert [state for state, _ in found(free, "server")] == ["good"]
 
 
-def test_a_folder_without_agents_is_in_the_way(tmp_path: Path) -> None:
+def test_a_default_agent_that_is_not_there_is_in_the_way(tmp_path: Path) -> None:
     base = Settings()
-    settings = replace(base, agents=replace(base.agents, folder=tmp_path))
-    assert found(settings, "agents") == [
-        ("wrong", f"{tmp_path} holds no agent (agents.folder)"),
-    ]
+    settings = replace(base, agents=replace(base.agents, folder=tmp_path, default="porter"))
+    missing = ("wrong", f"{tmp_path} has no porter.toml (agents.default)")
+    assert missing in found(settings, "agents")
     (tmp_path / "other.toml").write_text("langwidge = 'en'\n")
     said = found(settings, "agents")
-    assert ("wrong", f"{tmp_path} has no workshop.toml (agents.default)") in said
+    assert missing in said
     assert [text for _, text in said if "did you mean language?" in text]
+
+
+def test_what_serving_would_refuse_is_refused_before(tmp_path: Path) -> None:
+    base = Settings()
+    settings = replace(base, agents=replace(base.agents, folder=tmp_path))
+    agent = "[backend]\nkind = 'cascade'\nmodel = { kind = 'opnai' }\n"
+    (tmp_path / "porter.toml").write_text(agent)
+    said = found(settings, "agents")
+    assert [state for state, text in said if "opnai" in text] == ["wrong"]
 
 
 def test_the_agents_and_what_they_answer_with_are_told() -> None:
@@ -117,7 +125,7 @@ def test_json_is_one_document_and_the_status_says_whether_calls_can_be_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.toml").write_text("server.port = 0\n")
+    (tmp_path / "a.toml").write_text("server.port = 0\nagents.default = 'porter'\n")
     assert main(["check", "--json", "-c", "a.toml"]) == 1
     document = msgspec.json.decode(capfdbinary.readouterr().out)
     assert document["ok"] is False
@@ -129,8 +137,10 @@ def test_people_see_marks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.toml").write_text("server.port = 0\nturn.silence = 1.0\n")
+    (tmp_path / "a.toml").write_text(
+        "server.port = 0\nagents.default = 'porter'\nturn.silence = 1.0\n"
+    )
     main(["check", "-c", "a.toml"])
     out = capsys.readouterr().out
-    assert "agents     ✗ agents holds no agent (agents.folder)" in out
+    assert "agents     ✗ agents has no porter.toml (agents.default)" in out
     assert "turn       • a plain timer of 1 s ends turns: only for comparison" in out
