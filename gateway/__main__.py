@@ -58,7 +58,8 @@ def _messages_to_stderr() -> None:
     """Keep standard output for what was asked for; `serve` sets its messages up itself."""
     import structlog
 
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    # Standard error as it is when something is said, not as it is now.
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

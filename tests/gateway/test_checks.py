@@ -142,5 +142,5 @@ def test_people_see_marks(
     )
     main(["check", "-c", "a.toml"])
     out = capsys.readouterr().out
-    assert "agents     ✗ agents has no porter.toml (agents.default)" in out
+    assert "✗ agents has no porter.toml (agents.default)" in out
     assert "turn       • a plain timer of 1 s ends turns: only for comparison" in out
