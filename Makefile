@@ -66,6 +66,7 @@ bench: setup ## Measure response, cut-ins and load over real sockets, and print 
 .PHONY: bench-turns
 bench-turns: setup ## Measure turn-taking over recorded speech, against plain silence timers
 	@$(BIN)/python -m bench.turns
+	@$(BIN)/python -m bench.together
 
 .PHONY: bench-parts
 bench-parts: setup ## Measure single parts: edges and echo of speech, models, media sockets
