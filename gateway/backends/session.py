@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+import msgspec
 import structlog
 
 from gateway.backends.socket import ModelSocket
-from gateway.events import BackendCommand, BackendLost
+from gateway.events import BackendCommand, BackendLost, Json
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 
@@ -58,6 +59,15 @@ class Output:
     "what the server says is wrong, for the operator"
     lost: str = ""
     "why nothing more can be had of this session; it is closed"
+
+
+def tool_arguments(text: str) -> Json:
+    """Parse a request's arguments; what is no JSON object counts as none given."""
+    try:
+        arguments = msgspec.json.decode(text or "{}")
+    except msgspec.MsgspecError:
+        arguments = {}
+    return arguments if isinstance(arguments, dict) else {}
 
 
 class ModelSession(Protocol):

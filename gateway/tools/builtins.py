@@ -14,9 +14,6 @@ from gateway.ports import ToolSpec
 CALL_TOOLS = frozenset({"transfer", "hang_up", "send_keys", "switch_profile"})
 """Built-ins that the conversation performs itself."""
 
-STORE_TOOLS = frozenset({"take_message", "schedule_callback"})
-"""Built-ins that the toolbox performs."""
-
 
 def _schema(required: tuple[str, ...], **properties: Json) -> Json:
     return {

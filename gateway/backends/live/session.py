@@ -12,12 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-import msgspec
-
 from gateway.backends.conversion import Conversion
 from gateway.backends.live import wire
 from gateway.backends.live.settings import LiveSettings
-from gateway.backends.session import FINAL_ERRORS, Output
+from gateway.backends.session import FINAL_ERRORS, Output, tool_arguments
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -299,7 +297,7 @@ class Session:
                 self._tell_words(output, reply)
                 reply.tools.add(call.call_id)
                 self._tools[call.call_id] = reply.id
-                asked = ToolAsked(reply.id, call.call_id, call.name, _arguments(call))
+                asked = ToolAsked(reply.id, call.call_id, call.name, tool_arguments(call.arguments))
                 output.emit.append(asked)
             case _:
                 raise AssertionError(event)
@@ -325,11 +323,3 @@ def _tool_of(event: wire.ServerEvent) -> wire.Item | None:
     if nested.type != "response.output_item.done" or nested.item is None:
         return None
     return nested.item if nested.item.type == "function_call" else None
-
-
-def _arguments(call: wire.Item) -> Json:
-    try:
-        arguments = msgspec.json.decode(call.arguments or "{}")
-    except msgspec.MsgspecError:
-        arguments = {}
-    return arguments if isinstance(arguments, dict) else {}

@@ -11,12 +11,10 @@ import itertools
 from dataclasses import dataclass, field
 from typing import assert_never
 
-import msgspec
-
 from gateway.backends.conversion import Conversion
 from gateway.backends.nova import wire
 from gateway.backends.nova.settings import NovaSettings
-from gateway.backends.session import Output
+from gateway.backends.session import Output, tool_arguments
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -29,7 +27,6 @@ from gateway.events import (
     Draft,
     DropDraft,
     Inform,
-    Json,
     Listen,
     ReplyEnded,
     ReplyText,
@@ -280,7 +277,7 @@ class Session:
             case wire.ToolUse():
                 self._tell_words(output, reply)
                 reply.tools.add(event.tool_use_id)
-                arguments = _arguments(event.content)
+                arguments = tool_arguments(event.content)
                 output.emit.append(
                     ToolAsked(reply.id, event.tool_use_id, event.tool_name, arguments)
                 )
@@ -308,11 +305,3 @@ def _utterance(start: BackendStart, reply: _Reply) -> int:
     if not reply.utterance:
         reply.utterance = start.next_utterance()
     return reply.utterance
-
-
-def _arguments(content: str) -> Json:
-    try:
-        arguments = msgspec.json.decode(content or "{}")
-    except msgspec.MsgspecError:
-        arguments = {}
-    return arguments if isinstance(arguments, dict) else {}

@@ -19,7 +19,7 @@ from gateway.backends.realtime.configuration import configuration
 from gateway.backends.realtime.microphone import Microphone
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.realtime.spoken import Spoken
-from gateway.backends.session import FINAL_ERRORS, Output
+from gateway.backends.session import FINAL_ERRORS, Output, tool_arguments
 from gateway.events import (
     AnswerTool,
     BackendCommand,
@@ -33,7 +33,6 @@ from gateway.events import (
     DropDraft,
     Entry,
     Inform,
-    Json,
     Listen,
     ReplyEnded,
     Respond,
@@ -315,7 +314,7 @@ class Session:
                 if alive is not None and not alive.void and alive.id == event.response_id:
                     alive.tools.add(event.call_id)
                     name = event.name or alive.names.get(event.item_id, "")
-                    arguments = _arguments(event)
+                    arguments = tool_arguments(event.arguments)
                     output.emit.append(ToolAsked(alive.reply, event.call_id, name, arguments))
             case _:
                 assert_never(event)
@@ -362,14 +361,6 @@ class Session:
                 BackendLost(error.message, part="model", reply=alive.reply, fatal=False)
             )
             self._next(output)
-
-
-def _arguments(call: wire.ToolCall) -> Json:
-    try:
-        arguments = msgspec.json.decode(call.arguments or "{}")
-    except msgspec.MsgspecError:
-        arguments = {}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def _code(body: wire.ResponseBody) -> str:

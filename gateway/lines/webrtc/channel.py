@@ -10,9 +10,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-LABEL = "parley"
-"""What a page calls the data channel; version 1 of what is said on it."""
-
 TEXT_MOST = 2000
 """Characters that a visitor may type at once."""
 
