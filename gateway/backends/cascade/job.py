@@ -21,7 +21,6 @@ class CascadeSettings:
     first_token_seconds: float = 8.0
     token_seconds: float = 5.0
     "the longest gap between two tokens"
-    first_sound_seconds: float = 5.0
     draft_voice: bool = False
     "synthesise drafts too; their sound still waits for the confirmation"
 
