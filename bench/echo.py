@@ -20,6 +20,7 @@ import soundfile
 
 from media.codec import wire_form
 from media.echo import WINDOW, EchoReference
+from media.frame import Samples
 from media.resample import convert
 
 RATE = 8000
@@ -99,18 +100,24 @@ def line(
     return Line(sent, echo, through_mulaw(came))
 
 
+def listening(came: Signal | Samples, rate: int = RATE) -> EchoReference:
+    """Make a reference that hears `came` and is sent plain samples."""
+    samples = came.astype("<i2")
+    return EchoReference(wire_form("l16", rate), lambda a, b: samples[max(a, 0) : max(b, 0)])
+
+
 def scores(
     sent: Signal, came: Signal, reference: EchoReference | None = None, ahead: int = 800
 ) -> Signal:
     """Score each window of what came, with sent frames told `ahead` samples early."""
-    reference = reference or EchoReference(RATE)
-    out, back = sent.astype("<i2").tobytes(), came.astype("<i2").tobytes()
+    reference = reference or listening(came)
+    out = sent.astype("<i2").tobytes()
     told, found = 0, []
     for start in range(0, len(came) - WINDOW + 1, WINDOW):
         while told < min(start + WINDOW + ahead, len(sent)):
             reference.sent(told, out[2 * told : 2 * (told + FRAME)])
             told += FRAME
-        found.append(reference.score(start, back[2 * start : 2 * (start + WINDOW)]))
+        found.append(reference.score(start, start + WINDOW))
     return np.array(found)
 
 

@@ -16,6 +16,7 @@ from gateway.engagement import Staff
 from gateway.observe.journal import Journal
 from gateway.ports import BackendStart, BackendTraits, Leg
 from media.echo import EchoReference
+from media.frame import Samples
 from media.recording import Recorder
 from turn.events import VoiceScored
 from turn.semantic import TurnAssessor
@@ -57,10 +58,9 @@ class Exchange:
         hearing = Hearing(
             stream,
             self._open_voice(info.rate),
-            assessor.open(info.rate) if assessor is not None else None,
+            assessor.open(info.rate, stream.recent) if assessor is not None else None,
             TurnTaking(info.rate, engaged.turns),
-            leg.playout.form,
-            self._echo(leg) if engaged.echo and info.line != "webrtc" else None,
+            echo=self._echo(leg) if engaged.echo and info.line != "webrtc" else None,
             fixed=engaged.turns.profile.means == "silence",
         )
 
@@ -94,8 +94,8 @@ class Exchange:
     ) -> Callable[[Callable[[Sequence[VoiceScored]], None]], VoiceStream]:
         return lambda hear: self._voices.open(rate, hear)
 
-    def _echo(self, leg: Leg) -> Echo | None:
-        return EchoReference(leg.info.rate)
+    def _echo(self, leg: Leg) -> Callable[[Callable[[int, int], Samples]], Echo]:
+        return lambda came: EchoReference(leg.playout.form, came)
 
     def _track(self, leg: Leg) -> Track | None:
         if self._recorder is None or not self._recording.enabled:

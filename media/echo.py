@@ -7,8 +7,14 @@ score is the share of its energy that the filter, without having seen that windo
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
+
+from media.codec import WireForm
+from media.frame import Samples
 
 Signal = npt.NDArray[np.float32]
 
@@ -31,7 +37,10 @@ that two voices are not alike by chance."""
 WINDOW = 256
 """Samples, 32 ms: the usual window of voice activity models."""
 
-FAINT = 32768.0**2 * 10 ** (-58 / 10)
+FAINT_DB = -58.0
+"""Level in dBFS of FAINT."""
+
+FAINT = 32768.0**2 * 10 ** (FAINT_DB / 10)
 """Power below which there is nothing worth an explanation: no voice detector opens there."""
 
 LIKENESS = 0.35
@@ -58,6 +67,9 @@ SETTLED = 0.97
 
 REGULARISATION = 3e-3
 """Relative to the power of the sound: G.711's own noise, 25 dB below it at worst."""
+
+KEPT = 16384
+"""Samples, two seconds: how much of what was sent waits to be read, more than is ever asked for."""
 
 _FFT = 2304
 """At half the rate: half of history and longest delay, rounded up to a length that is quick."""
@@ -142,13 +154,22 @@ class EchoReference:
     """Judges a caller's sound against what was sent to that caller; one for each call.
 
     It only measures: what counts as an interruption is decided elsewhere.
+    What is sent is kept as it is, and looked at when the caller's sound needs an explanation: most
+    of what an agent says nobody speaks into.
     """
 
-    def __init__(self, rate: int) -> None:
-        """Begin with nothing sent; `rate` is the line's, a multiple of 8000 or near one."""
-        self._factor = max(1, rate // RATE)
+    def __init__(self, form: WireForm, came: Callable[[int, int], Samples]) -> None:
+        """Begin with nothing sent.
+
+        `form` is how the line is sent to, at a multiple of 8000 Hz or near one; `came` gives the
+        caller's sound from one position to another, as much of it as there is.
+        """
+        self._form = form
+        self._came_between = came
+        self._factor = max(1, form.rate // RATE)
         self._sent = _Track(LONGEST_DELAY + TAPS + HISTORY)
-        self._came = _Track(HISTORY)
+        self._unread: deque[tuple[int, bytes]] = deque()
+        """position and wire form of what was sent and not needed so far"""
         self._next = -LONGEST_DELAY
         """where what was sent so far ends"""
         self._loud_until = -LONGEST_DELAY
@@ -164,40 +185,40 @@ class EchoReference:
             return None
         return (self._filter.delay + EARLY) / RATE
 
-    def sent(self, start: int, pcm: bytes) -> None:
+    def sent(self, start: int, payload: bytes) -> None:
         """Note what the caller is sent, in order; it may be ahead of time.
 
         `start` is the position in the caller's own stream when it left, or sounds; it begins to
         sound there, or as soon as what was sent before is over.
         An unknown delay of up to 400 ms beyond is found.
         """
-        signal = self._signal(pcm)
         start //= self._factor
         if start < self._next + CONTINUES:
             start = self._next
-        self._next = start + len(signal)
-        self._sent.put(start, signal)
-        if len(signal) and float(np.dot(signal, signal)) > FAINT * len(signal):
-            self._loud_until = max(self._loud_until, start + len(signal))
+        self._next = start + self._length(payload)
+        self._unread.append((start, payload))
+        while self._unread[0][0] < self._next - KEPT:
+            self._unread.popleft()
 
     def cut(self, start: int) -> None:
         """Take back what was sent from `start` on: the far side was cleared and never played it."""
+        self._read()
         start //= self._factor
         self._sent.cut(start)
         self._next = min(self._next, start)
         self._loud_until = min(self._loud_until, start)
 
-    def score(self, start: int, pcm: bytes) -> float:
-        """Say how much of the caller's next window is our own sound, 0 to 1."""
-        start //= self._factor
-        if start > self._loud_until + LONGEST_DELAY + TAPS:
+    def score(self, start: int, end: int) -> float:
+        """Say how much of the caller's next window [start, end) is our own sound, 0 to 1."""
+        if start // self._factor > self._next + LONGEST_DELAY + TAPS:
             return 0.0
-        signal = self._signal(pcm)
-        self._came.put(start, signal)
-        end = start + len(signal)
+        self._read()
+        if start // self._factor > self._loud_until + LONGEST_DELAY + TAPS:
+            return 0.0
+        signal = self._signal(self._came_between(start, end))
         if not len(signal) or float(np.dot(signal, signal)) < FAINT * len(signal):
             return 0.0
-        known = self._follow(signal, end)
+        known = self._follow(signal, start // self._factor + len(signal))
         if known > FOLLOWS:
             return min(known, 1.0)
         self._misses += 1
@@ -205,6 +226,23 @@ class EchoReference:
         if self._misses % 2 == 0:
             return max(known, 0.0)
         return max(known, self._search(end), 0.0)
+
+    def _length(self, payload: bytes) -> int:
+        return len(payload) // self._form.bytes_per_sample // self._factor
+
+    def _read(self) -> None:
+        """Decode what was sent since the last time, each unbroken stretch in one piece."""
+        while self._unread:
+            start, payload = self._unread.popleft()
+            stretch, end = [payload], start + self._length(payload)
+            while self._unread and self._unread[0][0] == end:
+                stretch.append(self._unread.popleft()[1])
+                end += self._length(stretch[-1])
+            pcm = self._form.decode(b"".join(stretch))
+            signal = self._signal(np.frombuffer(pcm, dtype="<i2"))
+            self._sent.put(start, signal)
+            if len(signal) and float(np.dot(signal, signal)) > FAINT * len(signal):
+                self._loud_until = max(self._loud_until, start + len(signal))
 
     def _follow(self, came: Signal, end: int) -> float:
         """Judge a window by the path that is known, and let it teach the filter if it is echo."""
@@ -219,9 +257,10 @@ class EchoReference:
             path.solve(8 if share > SETTLED else 3)
         return share
 
-    def _search(self, end: int) -> float:
+    def _search(self, until: int) -> float:
         """Look for an echo in the latest sound; two finds of the same one make it known."""
-        came = self._came.get(end - HISTORY, end)
+        came = self._history(until)
+        end = until // self._factor
         delay = self._likely_delay(came, end)
         if delay is None:
             self._suspect = None
@@ -261,8 +300,14 @@ class EchoReference:
             return None
         return max(0, LONGEST_DELAY - 2 * best - EARLY)
 
-    def _signal(self, pcm: bytes) -> Signal:
-        samples = np.frombuffer(pcm, dtype="<i2")
+    def _history(self, until: int) -> Signal:
+        """Give the caller's last HISTORY samples; before the first one there was silence."""
+        came = self._signal(self._came_between(until - HISTORY * self._factor, until))
+        if len(came) == HISTORY:
+            return came
+        return np.concatenate((np.zeros(HISTORY - len(came), dtype=np.float32), came))
+
+    def _signal(self, samples: Samples) -> Signal:
         if self._factor == 1:
             return samples.astype(np.float32)
         whole = len(samples) // self._factor * self._factor

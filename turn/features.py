@@ -24,6 +24,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from media.frame import Samples
+from media.recent import RecentSound
 from media.resample import Resampler
 
 Floats = npt.NDArray[np.float32]
@@ -70,34 +71,36 @@ class TurnSound:
     `feed` belongs to the loop, `picture` to a worker thread; they may run at the same time.
     """
 
-    def __init__(self, rate: int) -> None:
-        """Begin a stream of `rate` samples a second; any but 8 and 16 kHz is resampled."""
+    def __init__(self, rate: int, recent: RecentSound | None = None) -> None:
+        """Begin a stream of `rate` samples a second; any but 8 and 16 kHz is resampled.
+
+        `recent` is where the stream's sound is kept by whoever feeds it; if there is none, or it
+        is of a rate that is resampled, sound is kept here.
+        """
         native = rate if rate in (8000, 16000) else MODEL_RATE
         self.rate = rate
-        self.end = 0
-        "samples at `native` rate so far"
         self.native = native
         self._resampler = None if rate == native else Resampler(rate, native)
         self._hop = native // FRAMES_PER_SECOND
         self._width = native // WINDOWS_PER_SECOND
-        self._sound = np.zeros(KEPT_SECONDS * native, np.int16)
-        "a ring: the sample at position p lies at p modulo its length"
+        self._shares = recent is not None and rate == native
+        shared = recent if self._shares else None
+        self._recent = shared or RecentSound(KEPT_SECONDS * native)
         self._frames = Frames(KEPT_SECONDS * FRAMES_PER_SECOND)
         self._lock = threading.Lock()
 
+    @property
+    def end(self) -> int:
+        """Samples at `native` rate so far."""
+        return self._recent.end
+
     def feed(self, samples: Samples) -> None:
         """Take the next samples."""
+        if self._shares:
+            return
         if self._resampler is not None:
             samples = np.frombuffer(self._resampler.feed(samples.tobytes()), "<i2")
-        ring = self._sound
-        gone = max(len(samples) - len(ring), 0)
-        samples = samples[gone:]
-        self.end += gone
-        begin = self.end % len(ring)
-        first = min(len(samples), len(ring) - begin)
-        ring[begin : begin + first] = samples[:first]
-        ring[: len(samples) - first] = samples[first:]
-        self.end += len(samples)
+        self._recent.push(self._recent.end, samples)
 
     def picture(self, start: int, at: int, frames: int = FRAMES) -> Floats:
         """Give the last `frames` columns of the picture of [start, at), as `[80, frames]`.
@@ -108,7 +111,7 @@ class TurnSound:
         """
         last = min(at * self.native // self.rate, self.end) // self._hop
         first = min(max(start * self.native // self.rate // self._hop, last - FRAMES, 0), last)
-        if first * self._hop - self._width < self.end - len(self._sound):
+        if first * self._hop - self._width < self.end - self._recent.kept:
             raise ValueError("the sound asked about is not kept any more")
         with self._lock:
             # The last frame reaches beyond `at`, and what will come there must not matter.
@@ -194,7 +197,7 @@ class TurnSound:
 
     def _read(self, places: Longs) -> Floats:
         """Read sound at any positions, full scale 1; before the stream there is silence."""
-        sound = self._sound[places % len(self._sound)].astype(np.float32)
+        sound = self._recent.at(places).astype(np.float32)
         sound[places < 0] = 0.0
         sound *= np.float32(1.0 / 32768.0)
         return sound

@@ -32,6 +32,7 @@ from inference.manifest import find
 from inference.providers import Shapes
 from inference.runtime import Runtime, Session
 from media.frame import Samples
+from media.recent import RecentSound
 from turn.events import TurnAssessed
 from turn.features import BANDS, FRAMES, FRAMES_PER_SECOND, Floats, TurnSound
 from turn.smartturn import FLOAT_SHIFT, INPUT, SHIFTS, for_gpu, with_plain_softmax, with_window
@@ -69,11 +70,11 @@ class Question:
 class TurnStream:
     """One caller's place in the assessor."""
 
-    def __init__(self, assessor: TurnAssessor, rate: int) -> None:
+    def __init__(self, assessor: TurnAssessor, rate: int, recent: RecentSound | None) -> None:
         """Begin; the assessor makes these."""
         self._assessor = assessor
         self._rate = rate
-        self._sound = TurnSound(rate)
+        self._sound = TurnSound(rate, recent)
 
     def feed(self, samples: Samples) -> None:
         """Take the next samples; costs microseconds."""
@@ -113,9 +114,9 @@ class TurnAssessor:
         self._sessions = self._load(runtime)
         self._batcher = Batcher(self._answer, runtime.workers, self._batching(runtime))
 
-    def open(self, rate: int) -> TurnStream:
-        """Begin a stream of `rate` samples a second."""
-        return TurnStream(self, rate)
+    def open(self, rate: int, recent: RecentSound | None = None) -> TurnStream:
+        """Begin a stream of `rate` samples a second; `recent`, if given, keeps it already."""
+        return TurnStream(self, rate, recent)
 
     async def assess(self, question: Question, due_seconds: float) -> TurnAssessed:
         """Answer a question within that time, or say that there is no answer."""

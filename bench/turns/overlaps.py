@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bench.echo import listening
 from bench.turns.recordings import RATE, Recording
+from gateway.call.hearing import UNLIKELY
 from media.codec import wire_form
-from media.echo import EchoReference
 from media.frame import Samples
 from turn.events import FloorClaimed, OverlapBegan, OverlapDismissed, OverlapHeld, VoiceScored
 from turn.offline import Ears, Run, agent_speaking, run
@@ -162,14 +163,15 @@ def _over_echo(
         came[first : first + len(voice)] += voice
     pcm = np.clip(np.rint(came), -32768, 32767).astype("<i2")
     line = np.frombuffer(PCMU.decode(PCMU.encode(pcm.tobytes())), "<i2")
-    reference = EchoReference(RATE)
+    reference = listening(line)
     out = sent.astype("<i2")
 
     def voice_with_echo(samples: Samples, rate: int) -> list[VoiceScored]:
         found = []
         for each in ears.voice(samples, rate):
             reference.sent(each.start, out[each.start : each.end].tobytes())
-            echo = reference.score(each.start, samples[each.start : each.end].tobytes())
+            likely = each.probability >= UNLIKELY
+            echo = reference.score(each.start, each.end) if likely else 0.0
             found.append(replace(each, echo=echo))
         return found
 

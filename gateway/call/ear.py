@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from media.frame import AudioFrame
+from media.recent import RecentSound
 
-KEPT_SECONDS = 30.0
-"""Sound kept for the recogniser's and the detector's questions about the recent past."""
+KEPT_SECONDS = 12.0
+"""Sound kept for questions about the recent past: the eight seconds that the turn detector hears,
+and some for it to wait in; the tail of a turn, in which its end is found."""
 
 SILENT_AFTER = 0.12
 """When nothing came for this long the clock feeds silence: six telephone frames, more than the
@@ -30,6 +32,8 @@ class ContinuousStream:
         spoken: it waited in a jitter buffer, and was on its way."""
         self.rate = rate
         self._behind = behind
+        self.recent = RecentSound(int(KEPT_SECONDS * rate))
+        "the newest sound, by position"
         self.end = 0
         "position one past the last sample so far"
         self.silence_fed = 0
@@ -38,6 +42,8 @@ class ContinuousStream:
         "silence fed by the clock since the last frame, which the line's next position may cover"
         self._line_end: int | None = None
         self._offset: float | None = None
+        self._silent_at = 0.0
+        "before this time there is nothing to be said about silence"
 
     def push(self, frame: AudioFrame, now: float) -> list[AudioFrame]:
         """Append a frame from the line; give it re-positioned, after the silence before it."""
@@ -50,6 +56,7 @@ class ContinuousStream:
         self._ahead = 0
         placed = AudioFrame(frame.pcm, frame.rate, self.end, frame.payload, frame.codec)
         self.end = placed.end
+        self.recent.push(placed.start, placed.samples())
         self._observe(now)
         frames.append(placed)
         return frames
@@ -58,6 +65,8 @@ class ContinuousStream:
         """Give the silence that stands for frames that did not come, if it is time for any."""
         if self._offset is None:
             self._offset = now - self.end / self.rate
+        if now < self._silent_at:
+            return None
         due = int((now - self._offset - SILENT_AFTER) * self.rate)
         step = self.rate // 50
         missing = (due - self.end) // step * step
@@ -65,6 +74,10 @@ class ContinuousStream:
             return None
         self._ahead += missing
         return self._silence(missing)
+
+    def close(self) -> None:
+        """Let go of the sound; who still reads it keeps what there was."""
+        self.recent = RecentSound(1)
 
     def when(self, position: int) -> float:
         """Give the loop time at which the sample at `position` was spoken, as far as is known."""
@@ -78,6 +91,7 @@ class ContinuousStream:
     def _silence(self, samples: int) -> AudioFrame:
         frame = AudioFrame(bytes(2 * samples), self.rate, self.end)
         self.end += samples
+        self.recent.push(frame.start, frame.samples())
         self.silence_fed += samples
         return frame
 
@@ -91,3 +105,4 @@ class ContinuousStream:
             self._offset = offset
         else:
             self._offset += (offset - self._offset) * 0.001
+        self._silent_at = self._offset + SILENT_AFTER + self.end / self.rate

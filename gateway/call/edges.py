@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from gateway.call.ear import ContinuousStream
-from gateway.call.recent import RecentSound
-from media.frame import AudioFrame, Samples
 from media.level import voiced_span
 
 EDGE_SECONDS = 0.35
@@ -15,31 +13,15 @@ ONSET_SECONDS = 1.2
 """How far before the voice model's first speech a turn may begin by energy: after a silence it can
 miss a whole "um, ", and recognisers go wrong on what then seems to begin in mid-sentence."""
 
-RECENT_SECONDS = 12.0
-"""Sound kept for finding the energy edge of a turn: its tail is what matters."""
-
 
 class Edges:
     """Moves the edges that turn-taking gives to where the sound is."""
 
     def __init__(self, stream: ContinuousStream) -> None:
         self._stream = stream
-        self._recent = RecentSound(int(RECENT_SECONDS * stream.rate))
         self._began: int | None = None
         self._free = 0
         "nothing before this position belongs to the present turn"
-
-    def feed(self, frame: AudioFrame) -> None:
-        """Take the caller's next sound."""
-        self._recent.push(frame.start, frame.samples())
-
-    def close(self) -> None:
-        """Let go of the sound."""
-        self._recent = RecentSound(1)
-
-    def sound(self, start: int, end: int) -> Samples:
-        """Give [start, end) of the caller's stream, as much of it as is kept."""
-        return self._recent.take(start, end)
 
     def free(self, position: int) -> None:
         """What lies before `position` belongs to no turn: the agent was sounding until then."""
@@ -75,7 +57,7 @@ class Edges:
 
     def _voiced(self, first: int) -> tuple[int, int] | None:
         """Find the voiced span of what is kept from `first` on, in positions of the stream."""
-        sound = self._recent.take(first, self._stream.end)
+        sound = self._stream.recent.take(first, self._stream.end)
         span = voiced_span(sound, self._stream.rate)
         if span is None:
             return None

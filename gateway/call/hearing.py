@@ -15,7 +15,6 @@ from gateway.call.ear import ContinuousStream
 from gateway.call.edges import Edges
 from gateway.call.state import Event
 from gateway.events import CallerClaimed, CallerTurnEnded
-from media.codec import WireForm
 from media.frame import AudioFrame, Samples
 from media.playout import Chunk
 from turn.events import (
@@ -41,6 +40,9 @@ from turn.events import (
     VoiceScored,
     WordsArrived,
 )
+
+UNLIKELY = 0.03
+"""Probability below which a window is no voice, so that nobody asks whose it is."""
 
 
 class VoiceStream(Protocol):
@@ -69,14 +71,14 @@ class TurnStream(Protocol):
 class Echo(Protocol):
     """Knows our own outbound sound, to recognise it when it comes back."""
 
-    def sent(self, start: int, pcm: bytes) -> None:
-        """Take what is heard at the far side from `start` of the caller's stream on."""
+    def sent(self, start: int, payload: bytes) -> None:
+        """Take what is heard at the far side from `start` of the caller's stream on, as sent."""
 
     def cut(self, start: int) -> None:
         """Take back what was sent from `start` on: the far side was cleared."""
 
-    def score(self, start: int, pcm: bytes) -> float:
-        """Say how much of the caller's next window is our own sound, 0 to 1."""
+    def score(self, start: int, end: int) -> float:
+        """Say how much of the caller's window [start, end) is our own sound, 0 to 1."""
 
 
 class Taking(Protocol):
@@ -95,18 +97,20 @@ class Hearing:
         voice: Callable[[Callable[[Sequence[VoiceScored]], None]], VoiceStream],
         turns: TurnStream | None,
         taking: Taking,
-        form: WireForm,
-        echo: Echo | None = None,
+        echo: Callable[[Callable[[int, int], Samples]], Echo] | None = None,
         *,
         fixed: bool = False,
     ) -> None:
-        """`fixed`: the patience stays as it is, whatever the agent wishes."""
+        """Listen to `stream`, of which the models are told by `feed`.
+
+        `echo` is given where the caller's sound is to be found; `fixed`: the patience stays as it
+        is, whatever the agent wishes.
+        """
         self._stream = stream
         self._voice = voice(self.scored)
         self._turns = turns
         self._taking = taking
-        self._form = form
-        self._echo = echo
+        self._echo = None if echo is None else echo(stream.recent.take)
         self._fixed = fixed
         self._edges = Edges(stream)
         self._post: Callable[[Event], None] = lambda event: None
@@ -137,14 +141,13 @@ class Hearing:
             self._turns.close()
         # A call's parts know each other, so that the collector finds them late: the sound goes now.
         self._turns = self._echo = None
-        self._edges.close()
+        self._stream.close()
 
     # --- what the call says ------------------------------------------------------------------
 
     def feed(self, frame: AudioFrame) -> None:
         """Take the caller's next sound, already in its place."""
         samples = frame.samples()
-        self._edges.feed(frame)
         self._voice.feed(samples)
         if self._turns is not None:
             self._turns.feed(samples)
@@ -164,8 +167,8 @@ class Hearing:
         if self._echo is None:
             return
         for chunk in chunks:
-            self._echo.sent(position, self._form.decode(chunk.payload))
-            position += len(chunk.payload) // self._form.bytes_per_sample
+            self._echo.sent(position, chunk.payload)
+            position += chunk.end - chunk.start
 
     def agent_began(self, interruptible: bool, asks: bool) -> None:
         """The caller begins to hear an utterance."""
@@ -190,14 +193,13 @@ class Hearing:
     def scored(self, windows: Sequence[VoiceScored]) -> None:
         """Take the judgement of windows, in order."""
         for window in windows:
-            if self._echo is not None:
+            if self._echo is not None and window.probability >= UNLIKELY:
                 window = self._with_echo(window, self._echo)
             self._reached = window.end
             self._tell(window)
 
     def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:
-        sound = self._edges.sound(window.start, window.end)
-        echo = reference.score(window.start, sound.tobytes())
+        echo = reference.score(window.start, window.end)
         if not echo:
             return window
         return VoiceScored(window.start, window.end, window.probability, window.level, echo)

@@ -1,8 +1,9 @@
-"""The caller's last seconds of sound, by position, at a cost that does not grow with them."""
+"""The last seconds of a stream, by position, at a cost that does not grow with them."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from media.frame import Samples
 
@@ -13,7 +14,8 @@ class RecentSound:
     def __init__(self, keep: int) -> None:
         """Keep so many samples."""
         self._ring: Samples = np.zeros(keep, dtype=np.int16)
-        self._end = 0
+        self.end = 0
+        "position after the newest sample"
 
     def push(self, start: int, samples: Samples) -> None:
         """Append sound whose first sample has position `start`, right behind what came before."""
@@ -25,12 +27,22 @@ class RecentSound:
         first = min(len(samples), keep - place)
         self._ring[place : place + first] = samples[:first]
         self._ring[: len(samples) - first] = samples[first:]
-        self._end = end
+        self.end = end
+
+    @property
+    def kept(self) -> int:
+        """Samples that are kept."""
+        return len(self._ring)
+
+    def at(self, places: npt.NDArray[np.int64]) -> Samples:
+        """Copy single samples, which must be among those kept; callable from any thread."""
+        ring = self._ring
+        return ring[places % len(ring)]
 
     def take(self, start: int, end: int) -> Samples:
         """Copy [start, end), as much of it as is kept."""
         keep = len(self._ring)
-        start, end = max(start, self._end - keep, 0), min(end, self._end)
+        start, end = max(start, self.end - keep, 0), min(end, self.end)
         if start >= end:
             return np.zeros(0, dtype=np.int16)
         place = start % keep

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.call.recent import RecentSound
+from media.recent import RecentSound
 
 
 @given(st.lists(st.integers(1, 40), max_size=40), st.integers(0, 900), st.integers(0, 60))
