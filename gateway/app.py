@@ -6,6 +6,7 @@ import asyncio
 import gc
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +72,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         assessor.warm()
         _say_loaded(runtime)
         exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
-        pacer = Pacer()
+        pacer = Pacer(time.sleep)
         admission = AdmissionSettings(settings.limits.calls, drain_seconds=settings.server.drain)
         switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
         twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)

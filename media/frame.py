@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -14,9 +13,12 @@ FRAME_SECONDS = 0.02
 """One packet of telephone audio (RFC 3551, section 4.2: 20 ms is the default)."""
 
 
-@dataclass(frozen=True, slots=True)
-class AudioFrame:
-    """Mono sound of one stream, immutable."""
+class AudioFrame(msgspec.Struct, frozen=True, gc=False):
+    """Mono sound of one stream, immutable.
+
+    Made fifty times a second for every call: a structure of this kind is made six times faster
+    than a frozen data class.
+    """
 
     pcm: bytes
     "signed 16-bit little-endian samples"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 Basis = Literal["acknowledged", "sent", "estimated"]
 """How a heard figure is known: the far side said so, it follows from sending, or is a guess."""
 
@@ -33,8 +35,7 @@ class Mark:
         raise ValueError(f"not a mark of ours: {name[:40]!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True, gc=False):
     """One frame that leaves now."""
 
     utterance: int

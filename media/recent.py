@@ -19,15 +19,17 @@ class RecentSound:
 
     def push(self, start: int, samples: Samples) -> None:
         """Append sound whose first sample has position `start`, right behind what came before."""
-        keep = len(self._ring)
-        end = start + len(samples)
-        if len(samples) > keep:
-            samples = samples[-keep:]
-        place = (end - len(samples)) % keep
+        keep, length = len(self._ring), len(samples)
+        self.end = start + length
+        place = start % keep
+        if place + length <= keep:
+            self._ring[place : place + length] = samples
+            return
+        samples = samples[-keep:]
+        place = (self.end - len(samples)) % keep
         first = min(len(samples), keep - place)
         self._ring[place : place + first] = samples[:first]
         self._ring[: len(samples) - first] = samples[first:]
-        self.end = end
 
     @property
     def kept(self) -> int:

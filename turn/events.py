@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 # --- told to turn-taking -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class VoiceScored:
+class VoiceScored(msgspec.Struct, frozen=True, gc=False):
     """The voice activity model judged one window of the caller's sound."""
 
     start: int

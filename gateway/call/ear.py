@@ -54,9 +54,11 @@ class ContinuousStream:
                 frames.append(self._silence(missing))
         self._line_end = frame.end
         self._ahead = 0
-        placed = AudioFrame(frame.pcm, frame.rate, self.end, frame.payload, frame.codec)
+        placed = frame
+        if frame.start != self.end:
+            placed = AudioFrame(frame.pcm, frame.rate, self.end, frame.payload, frame.codec)
+        self.recent.push(self.end, placed.samples())
         self.end = placed.end
-        self.recent.push(placed.start, placed.samples())
         self._observe(now)
         frames.append(placed)
         return frames

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec import structs
 
 from tests.turn.windows import LOUD, RATE, WINDOW, only, window, windows
 from turn.events import (
@@ -49,7 +50,7 @@ class Call:
 
     def sound(self, *spans: tuple[float, bool], level: float = LOUD) -> Call:
         for each in windows(*spans, start=self.at):
-            loud = replace(each, level=level) if each.probability > 0.5 else each
+            loud = structs.replace(each, level=level) if each.probability > 0.5 else each
             self.at = each.end
             self.tell(loud)
             due = [event for at, event in self._coming if at <= self.at]

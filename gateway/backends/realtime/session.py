@@ -109,7 +109,7 @@ class Session:
                 self._listen(output, start)
             case Disregard():
                 if not self._settings.owns_turns and self._microphone.open:
-                    self._microphone.open = False
+                    self._microphone.disregard()
                     output.send.append(wire.write("input_audio_buffer.clear"))
             case Respond():
                 self._respond(output, command)

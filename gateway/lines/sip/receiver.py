@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gateway.lines.sip.codecs import CODECS
 from gateway.lines.sip.coder import Coder, coder_for

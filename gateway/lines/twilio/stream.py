@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import assert_never
 
+import msgspec
+
 from gateway.lines.twilio import wire
 from gateway.lines.twilio.socket import (
     POLICY_VIOLATION,
@@ -50,8 +52,7 @@ class Opened:
     form: WireForm
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True, gc=False):
     """Sound from the caller."""
 
     frame: AudioFrame

@@ -146,6 +146,23 @@ def test_a_cough_is_cleared_and_never_committed():
     assert not server.seen.of("input_audio_buffer.commit")
 
 
+def test_what_was_left_of_a_cough_does_not_lead_the_next_turn():
+    async def story(bench: Bench, server: FakeRealtime) -> None:
+        await bench.until(BackendReady)
+        bench.backend.perform(Listen(160))
+        bench.backend.hear(frame(1))
+        bench.backend.perform(Disregard())
+        bench.backend.perform(Listen(50 * 160))
+        for number in range(50, 54):
+            bench.backend.hear(frame(number))
+        bench.backend.perform(Respond(1, 1, 7, 50 * 160, 54 * 160))
+        await bench.until(ReplyEnded)
+
+    server = play(story, [Answer("x")])
+    sound = bytes(server.seen.sound)
+    assert sound == b"".join(frame(n).payload for n in range(50, 54))
+
+
 def test_a_cut_in_truncates_each_item_by_its_own_sound_and_drops_what_is_late():
     async def story(bench: Bench, server: FakeRealtime) -> None:
         await bench.until(BackendReady)
