@@ -126,12 +126,17 @@ class Pacer:
     def _rest(self, loop: asyncio.AbstractEventLoop) -> None:
         """Sleep until the next moment of the schedule; what came meanwhile is handled after this.
 
-        The loop always has this to do next, so that it looks at its sockets without waiting.
+        There is always the next rest to come, or a tick that is due, so that the loop looks at its
+        sockets without waiting.
         """
         if self._sleep is None or len(self._paced) < BUSY:
             self._resting = False
             return
         step = FRAME_SECONDS / RESTS
         since = loop.time() - self._start
-        self._sleep(max(0.0, (int(since / step) + 1) * step - since))
-        loop.call_soon(self._rest, loop)
+        # What is within a thousandth of a moment is that moment, come a rounding early.
+        moment = int(since / step + 0.001) + 1
+        self._sleep(moment * step - since)
+        self._resting = moment < self._ticks * RESTS  # or else the tick comes first
+        if self._resting:
+            loop.call_soon(self._rest, loop)

@@ -88,6 +88,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.now
 
+    def block(self, seconds: float) -> None:
+        """Let time pass as a blocking call does: nothing else happens meanwhile."""
+        self._jumping.now += seconds
+
     def _is_busy(self) -> bool:
         return self._working > 0 or any(busy() for busy in self._outside)
 
