@@ -45,6 +45,9 @@ APART = 0.13
 WARM_SECONDS = 12.0
 """How long the first calls talk before the others come."""
 
+BY_AGENT = ("agent", "call ended")
+"""Outcome of a call in which the agent said goodbye."""
+
 MODELS = "model-"
 """What the threads are called in which models run."""
 
@@ -134,8 +137,8 @@ async def measure_load(
             await asyncio.sleep(seconds)
             end = await asyncio.to_thread(running.health)
             after = memory(running)
-        phones = [each.result() for each in held]
-    return _load(phones, start, end, seconds, (after - before) / (calls - FIRST))
+        phones = [phone for each in held for phone in each.result()]
+    return _load(calls, phones, start, end, seconds, (after - before) / (calls - FIRST))
 
 
 def callers_cores() -> set[int]:
@@ -168,17 +171,26 @@ async def _call(to: GatewayProcess, plan: CallPlan) -> Phone:
 
 async def _hold(
     to: GatewayProcess, sounds: Sequence[Recording], number: int, calls: int, seconds: float
-) -> Phone:
-    """Hold one call beyond the end of the measurement, each with its own order of recordings."""
+) -> list[Phone]:
+    """Hold a call beyond the end of the measurement, each with its own order of recordings.
+
+    What the recordings happen to say can make the agent say goodbye: then one calls again.
+    """
     first = 0 if calls == FIRST else FIRST
     await asyncio.sleep((number - first) * APART)
     turned = [*sounds[number % len(sounds) :], *sounds[: number % len(sounds)]]
     steps = tuple(Say(each) for each in turned * 10)
-    lasts = seconds + 5.0 + (WARM_SECONDS + 5.0 if calls == FIRST else 0.0)
-    return await _call(to, CallPlan(steps=steps, hang_up_after=lasts + calls * APART))
+    lasts = seconds + 5.0 + (WARM_SECONDS + 5.0 if calls == FIRST else 0.0) + calls * APART
+    loop = asyncio.get_running_loop()
+    until = loop.time() + lasts
+    phones = [await _call(to, CallPlan(steps=steps, hang_up_after=lasts))]
+    while phones[-1].outcome == BY_AGENT and (left := until - loop.time()) > 0:
+        phones.append(await _call(to, CallPlan(steps=steps, hang_up_after=left)))
+    return phones
 
 
 def _load(
+    calls: int,
     phones: Sequence[Phone],
     start: dict[str, Any],
     end: dict[str, Any],
@@ -189,14 +201,14 @@ def _load(
     late = np.concatenate([lateness(p.tape.arrivals, p.tape.form.rate) for p in phones])
     own = np.concatenate([np.array(p.schedule.lateness) for p in phones])
     outcomes = [phone.outcome or ("failure", "never ended") for phone in phones]
-    held = sum(by == "caller" for by, _ in outcomes)
+    held = calls - sum(by != "caller" and (by, why) != BY_AGENT for by, why in outcomes)
     spent = {
         name: (end["threads"][name] - start["threads"].get(name, 0.0)) / seconds / max(1, held)
         for name in end["threads"]
     }
     turns = [turn for figure in figures for turn in figure.turns]
     return Load(
-        calls=len(phones),
+        calls=calls,
         held=held,
         seconds=seconds,
         ticks=end["ticks"] - start["ticks"],
@@ -209,5 +221,7 @@ def _load(
         memory=each,
         turns=len(turns),
         answered=sum(turn.response is not None for turn in turns),
-        failures=tuple(sorted({why for by, why in outcomes if by != "caller"})),
+        failures=tuple(
+            sorted({why for by, why in outcomes if by != "caller" and (by, why) != BY_AGENT})
+        ),
     )
