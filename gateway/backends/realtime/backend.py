@@ -19,7 +19,7 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
         truncates=True,
         drafts=False,
         wants_transcript=True,
-        formats=("pcmu", "pcma", "l16"),
+        formats=("pcmu", "pcma", "l16") if settings.passes else ("l16",),
         session_seconds=settings.session_seconds,
     )
     return SessionBackend(traits, _reach(settings), lambda start: _session(start, settings))
@@ -27,7 +27,8 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
 
 def _session(start: BackendStart, settings: RealtimeSettings) -> Session:
     info = start.info
-    return Session(start, settings, Conversion(info.codec, info.rate, MODEL_RATE))
+    sound = Conversion(info.codec, info.rate, MODEL_RATE, passes=settings.passes)
+    return Session(start, settings, sound)
 
 
 def _reach(settings: RealtimeSettings) -> Reach:

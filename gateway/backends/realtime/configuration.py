@@ -9,7 +9,7 @@ from gateway.ports import BackendStart
 
 def configuration(start: BackendStart, settings: RealtimeSettings) -> str:
     """Write what the session is to be."""
-    audio_format = wire.audio_format(start.info.codec)
+    audio_format = wire.audio_format(start.info.codec if settings.passes else "l16")
     audio_in: dict[str, object] = {
         "format": audio_format,
         "turn_detection": settings.detection(),

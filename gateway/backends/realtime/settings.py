@@ -20,6 +20,8 @@ class RealtimeSettings:
     key_variable: str = "OPENAI_API_KEY"
     "the environment variable that holds the key, where several servers have one each"
     voice: str = "marin"
+    sound: Literal["line", "pcm"] = "line"
+    "`line`: a line's G.711 is passed through; `pcm`: the server knows none, and gets samples"
     transcription_model: str = "gpt-transcribe"
     "makes the caller's words for the log; empty: none"
     turns: Literal["ours", "server_vad", "semantic_vad"] = "ours"
@@ -33,6 +35,11 @@ class RealtimeSettings:
     def owns_turns(self) -> bool:
         """The model decides when the caller is done."""
         return self.turns != "ours"
+
+    @property
+    def passes(self) -> bool:
+        """G.711 goes through as it is."""
+        return self.sound == "line"
 
     def detection(self) -> Json | None:
         """Write the API's `turn_detection`."""

@@ -254,18 +254,24 @@ def test_a_session_is_renewed_in_a_quiet_moment_and_carries_the_conversation():
     assert items == ["user", "assistant"]
 
 
-def test_other_lines_travel_as_24_khz_pcm():
+# A line without G.711, and a server without it.
+@pytest.mark.parametrize(("codec", "sound"), [("l16", "line"), ("pcmu", "pcm")])
+def test_what_is_not_passed_through_travels_as_24_khz_pcm(codec: str, sound: str):
     async def story(bench: Bench, server: FakeRealtime) -> None:
         await bench.until(BackendReady)
         bench.backend.perform(Listen(0))
         for number in range(50):
-            bench.backend.hear(frame(number, ""))
+            bench.backend.hear(frame(number, codec if codec == "pcmu" else ""))
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
         await bench.until(ReplyEnded)
-        sound = b"".join(e.pcm for e in bench.of(AgentAudio))  # type: ignore[attr-defined]
-        assert len(sound) / 2 / 8000 == pytest.approx(1.0, abs=0.05)
+        heard = b"".join(e.pcm for e in bench.of(AgentAudio))  # type: ignore[attr-defined]
+        assert len(heard) / 2 / 8000 == pytest.approx(1.0, abs=0.05)
 
-    server = play(story, [Answer("one", 1000)], codec="l16")
+    server = play(story, [Answer("one", 1000)], codec=codec, sound=sound)
+    (update,) = server.seen.of("session.update")
+    audio = update["session"]["audio"]
+    assert audio["input"]["format"] == {"type": "audio/pcm", "rate": 24000}
+    assert audio["output"]["format"] == {"type": "audio/pcm", "rate": 24000}
     assert len(server.seen.sound) / 2 / 24000 == pytest.approx(1.0, abs=0.05)
 
 
