@@ -98,6 +98,10 @@ test-peers: setup debian-test debian-test-peers ## Run the tests against program
 	@tools/live.sh $(PYTEST) -m peer --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@tools/live.sh $(PYTEST) -m peer $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
 
+.PHONY: speech-to-speech
+speech-to-speech: ## Make the 1.5 GB environment of a server that one of those tests talks to
+	@tools/speech_to_speech.sh
+
 ##@ Upkeep
 
 .PHONY: lock
@@ -111,7 +115,7 @@ lock: $(MADE)/project ## Pin the newest versions that pyproject.toml allows
 help: ## Show this
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 
 # --- how it is set up --------------------------------------------------------------------------

@@ -14,13 +14,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_type_hints
 
-from openai.types.chat import ChatCompletionChunk
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat.completion_create_params import (
+    CompletionCreateParamsNonStreaming,
+    CompletionCreateParamsStreaming,
+)
 from pydantic import TypeAdapter
 
 from tests.support.http_server import Exchange, HttpServer
 
 PARAMS: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsStreaming)
+WHOLE: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsNonStreaming)
 KNOWN = frozenset(get_type_hints(CompletionCreateParamsStreaming))
 
 VLLM_FIELDS = {"priority", "request_id", "session_id", "chat_template_kwargs", "cache_salt"}
@@ -89,6 +93,10 @@ class FakeChat:
         async with self.http.serving():
             yield self
 
+    def answer(self, body: dict[str, Any]) -> Say:
+        """Choose what a request is answered with."""
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
     async def _serve(self, exchange: Exchange) -> None:
         body = exchange.request.json()
         now = asyncio.get_running_loop().time()
@@ -100,13 +108,16 @@ class FakeChat:
                 asked.fate = "refused"
                 await exchange.answer(400, self._error(wrong, 400))
                 return
-            say = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            say = self.answer(body)
             if say.status != 200:
                 asked.fate = "refused"
                 headers = {"retry-after": say.retry_after} if say.retry_after else {}
                 await exchange.answer(say.status, self._error("busy", say.status), headers)
                 return
-            await self._stream(exchange, say, asked)
+            if body.get("stream"):
+                await self._stream(exchange, say, asked)
+            else:
+                await self._whole(exchange, say, asked)
         except asyncio.CancelledError:
             asked.fate = "aborted"
             raise
@@ -122,10 +133,26 @@ class FakeChat:
         unknown = set(body) - KNOWN - extras
         if unknown:
             return f"Unrecognized request argument supplied: {', '.join(sorted(unknown))}"
-        PARAMS.validate_python(body)
+        (PARAMS if body.get("stream") else WHOLE).validate_python(body)
         if self.dialect == "vllm" and body.get("priority", 0) and not self.scheduling:
             return "Got priority but priority scheduling is not enabled"
         return unanswered(body["messages"])
+
+    async def _whole(self, exchange: Exchange, say: Say, asked: Asked) -> None:
+        """Answer in one piece, in words alone."""
+        message = {"role": "assistant", "content": say.text, "refusal": None}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        data = {
+            "id": f"chat{next(self._ids)}",
+            "object": "chat.completion",
+            "created": 1,
+            "model": asked.body["model"],
+            "choices": [choice],
+        }
+        ChatCompletion.model_validate(data)
+        await asyncio.sleep(say.first)
+        await exchange.answer(200, data)
+        asked.fate = "done"
 
     async def _stream(self, exchange: Exchange, say: Say, asked: Asked) -> None:
         await exchange.begin()
