@@ -107,7 +107,7 @@ speech-to-speech: ## Make the 1.5 GB environment of a server that one of those t
 .PHONY: lock
 lock: $(MADE)/project ## Pin the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
-	  --no-header --extra cpu --extra dev --python-version 3.11 pyproject.toml \
+	  --no-header --extra cpu --extra dev --extra nova --python-version 3.11 pyproject.toml \
 	  -o requirements/lock.txt
 	@git --no-pager diff --stat requirements/lock.txt
 

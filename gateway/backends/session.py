@@ -97,7 +97,8 @@ class ModelSession(Protocol):
 class Channel(Protocol):
     """What a session's messages go over: a `ModelSocket`, or a vendor's own stream.
 
-    One that needs a task of its own has a coroutine `serve()` beside these.
+    One that needs a task of its own has a coroutine `serve()` beside these; one that is open before
+    it is known whether the server takes it has an event `answered`.
     """
 
     reason: str
@@ -221,6 +222,9 @@ class SessionBackend:
             self._group.create_task(serve())
         for message in session.opening():
             socket.send(message)
+        answered = getattr(socket, "answered", None)
+        if answered is not None and not await _set_within(answered, reach.connect_seconds):
+            log.info("not_answered_yet", backend=reach.name, call_id=start.info.call_id)
         if session.ready:  # a protocol in which the server says nothing by itself
             ready.set()
         try:
@@ -229,7 +233,7 @@ class SessionBackend:
         except TimeoutError:
             socket.close()
             raise TimeoutError("the session was not configured in time") from None
-        if not session.ready:
+        if not session.ready or socket.closed.is_set():
             raise OSError(socket.reason)
         old, before = self._socket, self._session
         self._socket, self._session = socket, session

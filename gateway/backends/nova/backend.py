@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from gateway.backends.conversion import Conversion
 from gateway.backends.nova.channel import BedrockChannel
 from gateway.backends.nova.session import Session
@@ -26,8 +29,10 @@ def nova_traits(settings: NovaSettings) -> BackendTraits:
     )
 
 
-def nova_backend(settings: NovaSettings) -> SessionBackend:
-    """Make one call's Nova Sonic model."""
+def nova_backend(
+    settings: NovaSettings, transport: Callable[[], Any] | None = None
+) -> SessionBackend:
+    """Make one call's Nova Sonic model; `transport` makes the SDK's, where it is another one."""
 
     def make(start: BackendStart) -> Session:
         line = start.info.rate
@@ -43,9 +48,11 @@ def nova_backend(settings: NovaSettings) -> SessionBackend:
         settings.session_seconds,
         settings.late_seconds,
     )
-    return SessionBackend(
-        nova_traits(settings),
-        reach,
-        make,
-        lambda on_message, on_closed: BedrockChannel(settings, on_message, on_closed),
-    )
+
+    def channel(
+        on_message: Callable[[bytes], None], on_closed: Callable[[], None]
+    ) -> BedrockChannel:
+        own = None if transport is None else transport()
+        return BedrockChannel(settings, on_message, on_closed, own)
+
+    return SessionBackend(nova_traits(settings), reach, make, channel)

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from gateway.backends.nova.settings import NovaSettings
+from gateway.backends.nova.transport import duplex_transport
 
 LONGEST_BACKLOG = 1500
 """Events that may wait to be sent: half a minute of sound, after which nobody reads them."""
@@ -20,15 +21,19 @@ LONGEST_BACKLOG = 1500
 GOODBYE_SECONDS = 2.0
 """How long the service may take to end the stream after its input has ended."""
 
+HANG_UP_SECONDS = 0.5
+"""How long the SDK may take to end a stream that is over."""
+
 NEEDS_PYTHON = (3, 12)
 
 
 def sdk() -> ModuleType:
-    """Import the SDK; raises OSError in words for the operator."""
+    """Import the SDK and what its duplex transport needs; raises OSError for the operator."""
     if sys.version_info < NEEDS_PYTHON:
         here = ".".join(map(str, sys.version_info[:2]))
         raise OSError(f"Nova Sonic needs Python 3.12 or newer: Amazon's SDK does; this is {here}")
     try:
+        importlib.import_module("awscrt.io")
         return importlib.import_module("aws_sdk_bedrock_runtime")
     except ImportError as error:
         raise OSError(
@@ -37,7 +42,11 @@ def sdk() -> ModuleType:
 
 
 class BedrockChannel:
-    """Sends and receives JSON documents as a `ModelSocket` does; `serve` must run beside it."""
+    """Sends and receives JSON documents as a `ModelSocket` does; `serve` must run beside it.
+
+    What waits for the SDK's transport is never cancelled while the connection is open: awscrt sets
+    results from a thread of its own, and fails where one is no longer wanted.
+    """
 
     def __init__(
         self,
@@ -46,60 +55,113 @@ class BedrockChannel:
         on_closed: Callable[[], None],
         transport: Any = None,
     ) -> None:
-        """`transport` is the SDK's own; None: the one that can do both directions at once."""
+        """`transport` is another one than the SDK's own that can do both directions at once."""
         self._settings = settings
         self._on_message = on_message
         self._on_closed = on_closed
         self._transport = transport
-        self._client: Any = None
         self._stream: Any = None
+        self._models: Any = None
         self._events: asyncio.Queue[bytes | None] = asyncio.Queue(LONGEST_BACKLOG)
+        self._over = asyncio.Event()
+        "nothing more will come"
+        self.answered = asyncio.Event()
+        "the service has taken the stream, or refused it"
         self.closed = asyncio.Event()
         self.reason = ""
 
     async def open(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
-        """Begin the stream; `url` is another endpoint, empty for the region's own."""
-        runtime = sdk()
-        models: Any = importlib.import_module("aws_sdk_bedrock_runtime.models")
-        client: Any = importlib.import_module("aws_sdk_bedrock_runtime.client")
-        config: Any = importlib.import_module("aws_sdk_bedrock_runtime.config")
-        del runtime
-        wanted: dict[str, Any] = {"region": self._settings.region}
-        if url:
-            wanted["endpoint_uri"] = url
-        # The SDK's default transport cannot send and receive at once.
-        crt: Any = importlib.import_module("smithy_http.aio.crt")
-        wanted["transport"] = self._transport or crt.AWSCRTHTTPClient()
+        """Begin the stream; `url` is another endpoint, empty for the region's own.
+
+        Whether the service takes it is known when `answered` is set.
+        """
+        sdk()
+        if self._transport is None:
+            self._transport = duplex_transport()
+        begun, missing = False, "credentials of Amazon's were not found in time"
         try:
             async with asyncio.timeout(seconds):
-                resolved = await config.AsyncBedrockRuntimeConfig.resolve(**wanted)
-                self._client = client.AsyncBedrockRuntimeClient(resolved)
-                asked = models.InvokeModelWithBidirectionalStreamOperationInput(
-                    model_id=self._settings.model
-                )
-                self._stream = await self._client.invoke_model_with_bidirectional_stream(asked)
-        except (OSError, TimeoutError):
+                credentials = await self._credentials()
+                missing = "the stream could not be begun in time"
+                await self._begin(url, credentials)
+            begun = True
+        except TimeoutError:
+            raise TimeoutError(missing) from None
+        except OSError:
             raise
         except Exception as refused:  # fence: the SDK's errors have no common ancestor of their own
-            raise OSError(f"Bedrock refused: {type(refused).__name__}: {refused}"[:200]) from None
-        self._models = models
+            raise OSError(_words(refused)) from None
+        finally:
+            if not begun:
+                await self._transport.close()
+
+    async def _credentials(self) -> Any:
+        """Find credentials where the SDK would; it would begin and never end without any."""
+        identity: Any = importlib.import_module("smithy_aws_core.identity")
+        chains: Any = importlib.import_module("smithy_aws_core.identity.chain")
+        chain = await chains.IdentityChain.create(
+            identity.AWSCredentialsIdentity,
+            region_override=self._settings.region,
+            http_client=self._transport,
+        )
+        await chain.get_identity(properties={})
+        return chain
+
+    async def _begin(self, url: str, credentials: Any) -> None:
+        self._models = importlib.import_module("aws_sdk_bedrock_runtime.models")
+        client: Any = importlib.import_module("aws_sdk_bedrock_runtime.client")
+        config: Any = importlib.import_module("aws_sdk_bedrock_runtime.config")
+        wanted = {"endpoint_uri": url} if url else {}
+        resolved = await config.AsyncBedrockRuntimeConfig.resolve(
+            region=self._settings.region,
+            transport=self._transport,
+            aws_credentials_identity_resolver=credentials,
+            **wanted,
+        )
+        asked = self._models.InvokeModelWithBidirectionalStreamOperationInput(
+            model_id=self._settings.model
+        )
+        begin = client.AsyncBedrockRuntimeClient(resolved).invoke_model_with_bidirectional_stream
+        self._stream = await begin(asked)
 
     async def serve(self) -> None:
-        """Send and receive until the stream is over."""
+        """Send and receive until the stream is over; when cancelled, say goodbye first."""
         try:
             async with asyncio.TaskGroup() as group:
+                group.create_task(self._receive_all(group))
                 sending = group.create_task(self._send_all())
                 try:
-                    await self._receive_all()
+                    await self._over.wait()
                 finally:
+                    await self._goodbye()
                     sending.cancel()
         except* Exception as broken:  # fence: what the SDK raises is its own; the call goes on
-            first = broken.exceptions[0]
-            self.reason = self.reason or f"{type(first).__name__}: {first}"[:200]
+            self.reason = self.reason or _words(broken.exceptions[0])
         finally:
             self.reason = self.reason or "the stream ended"
             self.closed.set()
+            self.answered.set()
             self._on_closed()
+            await asyncio.shield(self._hang_up())
+
+    async def _goodbye(self) -> None:
+        """End the input, and give the service the time to end the rest."""
+        self.close()
+        try:
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await self._over.wait()
+        except TimeoutError:
+            self.reason = self.reason or "the service did not end the stream"
+            await asyncio.shield(self._transport.close())
+
+    async def _hang_up(self) -> None:
+        """Close the connection, and end the SDK's own task that feeds it, if that still runs."""
+        try:
+            async with asyncio.timeout(HANG_UP_SECONDS):
+                await self._stream.input_stream.close()
+        except Exception:  # fence: nobody reads any more; it ends with the connection
+            pass
+        await self._transport.close()
 
     def send(self, text: str) -> None:
         """Send an event; one that cannot be sent any more is dropped."""
@@ -128,13 +190,38 @@ class BedrockChannel:
             await self._stream.input_stream.send(chunk(value=part(bytes_=event)))
         await self._stream.input_stream.close()
         await asyncio.sleep(GOODBYE_SECONDS)
-        raise TimeoutError("the service did not end the stream")
+        self.reason = self.reason or "the service did not end the stream"
+        await asyncio.shield(self._transport.close())
 
-    async def _receive_all(self) -> None:
-        _, output = await self._stream.await_output()
-        while (result := await output.receive()) is not None:
-            content = getattr(result.value, "bytes_", None)
-            if content is None:  # any other member of the union is an error
-                self.reason = f"{type(result.value).__name__}: {result.value}"[:200]
-                return
-            self._on_message(content)
+    async def _receive_all(self, group: asyncio.TaskGroup) -> None:
+        try:
+            output = await self._answer(group)
+            self.answered.set()
+            while (result := await output.receive()) is not None:
+                self._on_message(result.value.bytes_)
+        finally:
+            self._over.set()
+
+    async def _answer(self, group: asyncio.TaskGroup) -> Any:
+        """Wait for the service to take the stream; what it refuses with is raised."""
+        answer = group.create_task(self._outcome())
+        await asyncio.wait({answer}, timeout=self._settings.answer_seconds)
+        if not answer.done():
+            await asyncio.shield(self._transport.close())
+            answer.cancel()
+            raise TimeoutError("Bedrock did not answer in time")
+        outcome = answer.result()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def _outcome(self) -> Any:
+        try:
+            _, output = await self._stream.await_output()
+        except Exception as refused:  # fence: given back, to be raised by who waits for it
+            return refused
+        return output
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]

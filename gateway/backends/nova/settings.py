@@ -23,6 +23,8 @@ class NovaSettings:
     temperature: float = 0.7
     top_p: float = 0.9
     connect_seconds: float = 5.0
+    answer_seconds: float = 10.0
+    "how long the service may take to accept a connection that is up"
     session_seconds: float = 360.0
     "handed over to a fresh connection from this age on, in the first quiet moment"
     late_seconds: float = 90.0

@@ -35,6 +35,7 @@ from gateway.events import (
 )
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 from media.frame import AudioFrame
+from tests.support.bedrock_order import InputOrder
 from tests.support.model_server import LOOKUP
 from tests.support.virtual_time import run
 
@@ -137,6 +138,20 @@ def test_everything_before_the_sound_comes_in_the_order_that_is_asked_for():
     pieces = [fields["content"] for name, fields in talk.sent if name == "textInput"]
     assert max(len(piece.encode()) for piece in pieces) <= 1000
     assert "".join(pieces).endswith("ä" * 800)
+
+
+def test_a_whole_session_is_in_the_order_that_the_service_asks_for():
+    history = (Entry("agent", "Good day"), Entry("caller", "Hi"), Entry("agent", "ä" * 800))
+    talk = Talk(history=history)
+    talk.take(talk.session.hear(AudioFrame(SOUND * 2, 8000, 0)))
+    talk.perform(Inform("The caller pressed 5."))
+    block = talk.begin("TOOL", "TOOL")
+    talk.says("toolUse", contentId=block, toolName="lookup", toolUseId="t1", content="{}")
+    talk.perform(AnswerTool(1, "t1", "lookup", {}, True, 11))
+    talk.sent += [event(message) for message in talk.session.closing()]
+    order = InputOrder(asked={"t1"})
+    assert [wrong for name, fields in talk.sent if (wrong := order.check({name: fields}))] == []
+    assert order.stage == "over"
 
 
 def test_the_first_generation_is_not_sent_what_it_refuses():
@@ -297,7 +312,8 @@ def test_the_call_is_handed_over_before_a_connection_is_eight_minutes_old():
     assert told == [BackendReady("nova")]
 
 
-def test_without_what_it_needs_it_says_so_in_words():
+def test_without_what_it_needs_it_says_so_in_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "aws_sdk_bedrock_runtime", None)
     told: list[BackendEvent] = []
     start = BackendStart(CallInfo("c1", "twilio", "test"), "")
     run(nova_backend(NovaSettings()).run(start, told.append))

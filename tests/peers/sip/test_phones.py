@@ -10,7 +10,8 @@ import pytest
 
 from gateway.lines.sip.leg import SipLeg
 from tests.peers.sip.harness import needs, party_of, run, served
-from tests.peers.sip.phones import baresip, certificate, linphone, loudest
+from tests.peers.sip.phones import baresip, linphone, loudest
+from tests.support.certificates import certificate
 from tests.support.sip_answers import Parties, Party, tone
 
 pytestmark = needs("baresip", "linphonec")

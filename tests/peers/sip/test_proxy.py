@@ -11,9 +11,10 @@ import pytest
 from gateway.lines.sip.dialing import DialOrder
 from gateway.lines.sip.settings import TrunkSettings
 from tests.peers.sip.harness import needs, party_of, run, served
-from tests.peers.sip.phones import baresip, certificate, loudest
+from tests.peers.sip.phones import baresip, loudest
 from tests.peers.sip.proxy import proxy
 from tests.peers.sip.test_phones import heard_keys, leg_of, sound_of
+from tests.support.certificates import certificate
 from tests.support.sip_answers import Parties, tone
 
 pytestmark = needs("kamailio", "rtpengine", "baresip")
