@@ -55,7 +55,7 @@ pytestmark = [
 RATE, FRAME = 8000, 160
 
 SOON = 6.0
-"""Seconds in which a break is told, on a machine with other work: no time-out of ours is shorter."""
+"""Seconds in which a break is told, on a machine with other work; by a time-out it would be ten."""
 
 
 class Talk:
