@@ -36,10 +36,11 @@ class SoundRing:
 
     def push(self, start: int, samples: Samples) -> None:
         """Add sound; what came before is replaced, gaps become silence, too old is left out."""
-        size, end = len(self._samples), start + len(samples)
-        if start == self._end and start % size <= end % size:  # as it nearly always is
-            self._samples[start % size : end % size] = samples
-            self._end = end
+        size = len(self._samples)
+        place = start % size
+        if start == self._end and place + len(samples) <= size:  # as it nearly always is
+            self._samples[place : place + len(samples)] = samples
+            self._end = start + len(samples)
             return
         newest = start if self._end is None else self._end
         if start > newest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.backends.cascade.caller_sound import SoundRing, speech_span, split
@@ -14,6 +14,7 @@ from tests.media.speech import TURNS, Recording
 RATE = 8000
 
 
+@example(pieces=[(0, 0), (0, 50)], asked=(0, 500))  # a whole round at once, in its place
 @given(
     pieces=st.lists(st.tuples(st.integers(-30, 60), st.integers(0, 70)), max_size=12),
     asked=st.tuples(st.integers(0, 500), st.integers(0, 500)),
