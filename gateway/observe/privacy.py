@@ -31,8 +31,8 @@ SECRET_NAMES = re.compile(
 )
 """Names of fields that never hold anything for a log."""
 
-COUNTS = frozenset({"tokens", "input_tokens", "output_tokens", "cached_tokens", "total_tokens"})
-"""What models count: named like secrets, and none."""
+COUNTS = re.compile(r"[a-z]+_tokens?_details")
+"""Tables of what models count: named like secrets, and none; what is in them is looked at."""
 
 SECRET_TEXTS = re.compile(
     r"\b(?:sk|rk|pk|xox[abp]|ghp|hf)[-_][A-Za-z0-9_-]{16,}"  # keys of common vendors
@@ -59,7 +59,10 @@ class Privacy:
         return {name: self._field(name, value) for name, value in fields.items()}
 
     def _field(self, name: str, value: object) -> object:
-        if SECRET_NAMES.search(name) and name not in COUNTS and not isinstance(value, int | float):
+        counted = isinstance(value, int | float) or (
+            isinstance(value, Mapping) and COUNTS.fullmatch(name) is not None
+        )
+        if SECRET_NAMES.search(name) and not counted:
             return HIDDEN if value else value
         if self.mask != "none":
             if name in NUMBERS:

@@ -88,8 +88,14 @@ def test_fields_named_like_secrets_are_hidden_at_any_depth() -> None:
 
 
 def test_token_counts_are_no_secrets() -> None:
-    usage = {"input_tokens": 812, "output_tokens": 40, "cached_tokens": 768}
+    usage = {
+        "input_tokens": 812,
+        "input_token_details": {"text_tokens": 119, "cached_tokens_details": {"audio_tokens": 3}},
+    }
     assert Privacy().clean(usage) == usage
+    hidden = {"input_token_details": {"session_token": HIDDEN}, "auth_token_details": HIDDEN}
+    told = {"input_token_details": {"session_token": "abc"}, "auth_token_details": "abc"}
+    assert Privacy().clean(told) == hidden
 
 
 def test_what_looks_like_a_secret_is_hidden_wherever_it_stands() -> None:
