@@ -9,14 +9,14 @@ import asyncio
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.backends.nova.settings import NovaSettings
 from gateway.backends.nova.transport import duplex_transport
 
-LONGEST_BACKLOG = 1500
-"""Events that may wait to be sent: half a minute of sound, after which nobody reads them."""
+LONGEST_BACKLOG = 1000
+"""Events that may wait to be sent: a minute of sound, after which nobody reads them."""
 
 GOODBYE_SECONDS = 2.0
 """How long the service may take to end the stream after its input has ended."""
@@ -27,14 +27,31 @@ HANG_UP_SECONDS = 0.5
 NEEDS_PYTHON = (3, 12)
 
 
-def sdk() -> ModuleType:
-    """Import the SDK and what its duplex transport needs; raises OSError for the operator."""
+@dataclass(frozen=True, slots=True)
+class SDK:
+    """The modules of Amazon's SDK that are used."""
+
+    client: Any
+    config: Any
+    models: Any
+    identity: Any
+    chain: Any
+
+
+def sdk() -> SDK:
+    """Import the SDK, which takes half a second; raises OSError in words for the operator."""
     if sys.version_info < NEEDS_PYTHON:
         here = ".".join(map(str, sys.version_info[:2]))
         raise OSError(f"Nova Sonic needs Python 3.12 or newer: Amazon's SDK does; this is {here}")
     try:
         importlib.import_module("awscrt.io")
-        return importlib.import_module("aws_sdk_bedrock_runtime")
+        return SDK(
+            importlib.import_module("aws_sdk_bedrock_runtime.client"),
+            importlib.import_module("aws_sdk_bedrock_runtime.config"),
+            importlib.import_module("aws_sdk_bedrock_runtime.models"),
+            importlib.import_module("smithy_aws_core.identity"),
+            importlib.import_module("smithy_aws_core.identity.chain"),
+        )
     except ImportError as error:
         raise OSError(
             f"Nova Sonic needs Amazon's SDK: pip install 'parley[nova]' ({error})"
@@ -75,15 +92,17 @@ class BedrockChannel:
 
         Whether the service takes it is known when `answered` is set.
         """
-        sdk()
+        # In a thread: the modules take half a second once, the trusted authorities 10 ms each time.
+        parts = await asyncio.to_thread(sdk)
+        self._models = parts.models
         if self._transport is None:
-            self._transport = duplex_transport()
+            self._transport = await asyncio.to_thread(duplex_transport)
         begun, missing = False, "credentials of Amazon's were not found in time"
         try:
             async with asyncio.timeout(seconds):
-                credentials = await self._credentials()
+                credentials = await self._credentials(parts)
                 missing = "the stream could not be begun in time"
-                await self._begin(url, credentials)
+                await self._begin(parts, url, credentials)
             begun = True
         except TimeoutError:
             raise TimeoutError(missing) from None
@@ -95,34 +114,29 @@ class BedrockChannel:
             if not begun:
                 await self._transport.close()
 
-    async def _credentials(self) -> Any:
+    async def _credentials(self, parts: SDK) -> Any:
         """Find credentials where the SDK would; it would begin and never end without any."""
-        identity: Any = importlib.import_module("smithy_aws_core.identity")
-        chains: Any = importlib.import_module("smithy_aws_core.identity.chain")
-        chain = await chains.IdentityChain.create(
-            identity.AWSCredentialsIdentity,
+        chain = await parts.chain.IdentityChain.create(
+            parts.identity.AWSCredentialsIdentity,
             region_override=self._settings.region,
             http_client=self._transport,
         )
         await chain.get_identity(properties={})
         return chain
 
-    async def _begin(self, url: str, credentials: Any) -> None:
-        self._models = importlib.import_module("aws_sdk_bedrock_runtime.models")
-        client: Any = importlib.import_module("aws_sdk_bedrock_runtime.client")
-        config: Any = importlib.import_module("aws_sdk_bedrock_runtime.config")
+    async def _begin(self, parts: SDK, url: str, credentials: Any) -> None:
         wanted = {"endpoint_uri": url} if url else {}
-        resolved = await config.AsyncBedrockRuntimeConfig.resolve(
+        resolved = await parts.config.AsyncBedrockRuntimeConfig.resolve(
             region=self._settings.region,
             transport=self._transport,
             aws_credentials_identity_resolver=credentials,
             **wanted,
         )
-        asked = self._models.InvokeModelWithBidirectionalStreamOperationInput(
+        asked = parts.models.InvokeModelWithBidirectionalStreamOperationInput(
             model_id=self._settings.model
         )
-        begin = client.AsyncBedrockRuntimeClient(resolved).invoke_model_with_bidirectional_stream
-        self._stream = await begin(asked)
+        client = parts.client.AsyncBedrockRuntimeClient(resolved)
+        self._stream = await client.invoke_model_with_bidirectional_stream(asked)
 
     async def serve(self) -> None:
         """Send and receive until the stream is over; when cancelled, say goodbye first."""

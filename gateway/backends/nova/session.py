@@ -39,6 +39,10 @@ from gateway.events import (
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
 
+PIECE_SECONDS = 0.06
+"""Sound of one event: Amazon's SDK takes half a millisecond of the loop to sign and send each, and
+a service that waits 1.5 s for the end of a turn is not slowed by two frames."""
+
 SPOKEN = wire.Text | wire.Audio | wire.ToolUse
 """Events that belong to an answer."""
 
@@ -75,6 +79,8 @@ class Session:
         self._settings = settings
         self._rate = rate
         self._converted = sound
+        self._unsent = bytearray()
+        "the caller's sound until it makes up a piece"
         self._told_ready = False
         self._reply: _Reply | None = None
         self._held: list[wire.ServerEvent] = []
@@ -113,7 +119,10 @@ class Session:
         if not self._told_ready:
             self._told_ready = True
             output.emit.append(BackendReady(self._settings.name))
-        output.send.append(wire.audio(self._converted.to_model(frame)))
+        self._unsent += self._converted.to_model(frame)
+        if len(self._unsent) >= 2 * round(PIECE_SECONDS * self._rate):
+            output.send.append(wire.audio(bytes(self._unsent)))
+            self._unsent.clear()
         return output
 
     # --- commands ------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_everything_before_the_sound_comes_in_the_order_that_is_asked_for():
 def test_a_whole_session_is_in_the_order_that_the_service_asks_for():
     history = (Entry("agent", "Good day"), Entry("caller", "Hi"), Entry("agent", "ä" * 800))
     talk = Talk(history=history)
-    talk.take(talk.session.hear(AudioFrame(SOUND * 2, 8000, 0)))
+    talk.take(talk.session.hear(AudioFrame(SOUND * 6, 8000, 0)))
     talk.perform(Inform("The caller pressed 5."))
     block = talk.begin("TOOL", "TOOL")
     talk.says("toolUse", contentId=block, toolName="lookup", toolUseId="t1", content="{}")
@@ -164,9 +164,13 @@ def test_the_first_generation_is_not_sent_what_it_refuses():
 
 def test_a_turn_is_heard_answered_and_written_down_once():
     talk = Talk()
-    frame = AudioFrame(SOUND * 2, 8000, 0)
-    talk.take(talk.session.hear(frame))
-    assert base64.b64decode(talk.sent[-1][1]["content"]) == frame.pcm
+    spoken = bytes(range(256)) * 30
+    for number in range(24):
+        pcm = spoken[320 * number : 320 * (number + 1)]
+        talk.take(talk.session.hear(AudioFrame(pcm, 8000, 160 * number)))
+    pieces = [fields["content"] for name, fields in talk.sent if name == "audioInput"]
+    assert b"".join(map(base64.b64decode, pieces)) == spoken
+    assert len(pieces) == 8, "three frames of 20 ms in each"
     talk.answer("Good day.")
     talk.says("usageEvent", details={}, totalTokens=9, totalInputTokens=5, totalOutputTokens=4)
     talk.says("completionEnd", stopReason="END_TURN")
@@ -313,7 +317,7 @@ def test_the_call_is_handed_over_before_a_connection_is_eight_minutes_old():
 
 
 def test_without_what_it_needs_it_says_so_in_words(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "aws_sdk_bedrock_runtime", None)
+    monkeypatch.setitem(sys.modules, "awscrt.io", None)
     told: list[BackendEvent] = []
     start = BackendStart(CallInfo("c1", "twilio", "test"), "")
     run(nova_backend(NovaSettings()).run(start, told.append))
