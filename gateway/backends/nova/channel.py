@@ -82,6 +82,8 @@ class BedrockChannel:
         self._events: asyncio.Queue[bytes | None] = asyncio.Queue(LONGEST_BACKLOG)
         self._over = asyncio.Event()
         "nothing more will come"
+        self._gone = asyncio.Event()
+        "the connection is closed"
         self.answered = asyncio.Event()
         "the service has taken the stream, or refused it"
         self.closed = asyncio.Event()
@@ -140,23 +142,22 @@ class BedrockChannel:
 
     async def serve(self) -> None:
         """Send and receive until the stream is over; when cancelled, say goodbye first."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._receive_all(group))
-                sending = group.create_task(self._send_all())
+        async with asyncio.TaskGroup() as group:
+            answer = group.create_task(self._answer())
+            tasks = [group.create_task(self._receive_all(answer))]
+            tasks.append(group.create_task(self._send_all()))
+            try:
+                await self._over.wait()
+            finally:
+                await self._goodbye()
+                self._tell_of_end()
                 try:
-                    await self._over.wait()
-                finally:
-                    await self._goodbye()
-                    sending.cancel()
-        except* Exception as broken:  # fence: what the SDK raises is its own; the call goes on
-            self.reason = self.reason or _words(broken.exceptions[0])
-        finally:
-            self.reason = self.reason or "the stream ended"
-            self.closed.set()
-            self.answered.set()
-            self._on_closed()
-            await asyncio.shield(self._hang_up())
+                    await asyncio.shield(self._hang_up())
+                except asyncio.CancelledError:
+                    await self._gone.wait()
+                    raise
+                for task in (answer, *tasks):
+                    task.cancel()
 
     async def _goodbye(self) -> None:
         """End the input, and give the service the time to end the rest."""
@@ -166,7 +167,12 @@ class BedrockChannel:
                 await self._over.wait()
         except TimeoutError:
             self.reason = self.reason or "the service did not end the stream"
-            await asyncio.shield(self._transport.close())
+
+    def _tell_of_end(self) -> None:
+        self.reason = self.reason or "the stream ended"
+        self.closed.set()
+        self.answered.set()
+        self._on_closed()
 
     async def _hang_up(self) -> None:
         """Close the connection, and end the SDK's own task that feeds it, if that still runs."""
@@ -175,7 +181,10 @@ class BedrockChannel:
                 await self._stream.input_stream.close()
         except Exception:  # fence: nobody reads any more; it ends with the connection
             pass
-        await self._transport.close()
+        try:
+            await self._transport.close()
+        finally:
+            self._gone.set()
 
     def send(self, text: str) -> None:
         """Send an event; one that cannot be sent any more is dropped."""
@@ -200,39 +209,36 @@ class BedrockChannel:
             self._models.BidirectionalInputPayloadPart,
             self._models.InvokeModelWithBidirectionalStreamInputChunk,
         )
-        while (event := await self._events.get()) is not None:
-            await self._stream.input_stream.send(chunk(value=part(bytes_=event)))
-        await self._stream.input_stream.close()
-        await asyncio.sleep(GOODBYE_SECONDS)
-        self.reason = self.reason or "the service did not end the stream"
-        await asyncio.shield(self._transport.close())
-
-    async def _receive_all(self, group: asyncio.TaskGroup) -> None:
         try:
-            output = await self._answer(group)
+            while (event := await self._events.get()) is not None:
+                await self._stream.input_stream.send(chunk(value=part(bytes_=event)))
+            await self._stream.input_stream.close()
+            await asyncio.sleep(GOODBYE_SECONDS)
+            self.reason = self.reason or "the service did not end the stream"
+        except Exception as broken:  # fence: what the SDK raises is its own; the call goes on
+            self.reason = self.reason or _words(broken)
+        self._over.set()
+
+    async def _receive_all(self, answer: asyncio.Task[Any]) -> None:
+        try:
+            await asyncio.wait({answer}, timeout=self._settings.answer_seconds)
+            if not answer.done():
+                raise TimeoutError("Bedrock did not answer in time")
+            output = answer.result()
+            if isinstance(output, Exception):
+                raise output
             self.answered.set()
             while (result := await output.receive()) is not None:
                 self._on_message(result.value.bytes_)
-        finally:
-            self._over.set()
+        except Exception as broken:  # fence: what the SDK raises is its own; the call goes on
+            self.reason = self.reason or _words(broken)
+        self._over.set()
 
-    async def _answer(self, group: asyncio.TaskGroup) -> Any:
-        """Wait for the service to take the stream; what it refuses with is raised."""
-        answer = group.create_task(self._outcome())
-        await asyncio.wait({answer}, timeout=self._settings.answer_seconds)
-        if not answer.done():
-            await asyncio.shield(self._transport.close())
-            answer.cancel()
-            raise TimeoutError("Bedrock did not answer in time")
-        outcome = answer.result()
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    async def _outcome(self) -> Any:
+    async def _answer(self) -> Any:
+        """Wait for the service to take the stream; give what comes out of it, or why not."""
         try:
             _, output = await self._stream.await_output()
-        except Exception as refused:  # fence: given back, to be raised by who waits for it
+        except Exception as refused:  # fence: for `_receive_all` to raise
             return refused
         return output
 
