@@ -53,7 +53,8 @@ OWN_TURNS = (SpeechStarted, SpeechStopped, TurnDrafted, TurnResumed, CallerTurnE
 def handle(state: CallState, event: CallerSide, now: float) -> Effects:
     """Answer one event of the caller's side."""
     if state.traits.owns_turns and isinstance(event, OWN_TURNS):
-        return []  # the model decides about turns; a claim still stops the sound at once, here
+        # The model decides about turns; a claim still stops the sound at once, here.
+        return _overhear(state, event, now)
     match event:
         case SpeechStarted():
             return [*_listen(state, event.start), *_speech_started(state)]
@@ -338,6 +339,19 @@ def _typed(state: CallState, text: str, now: float) -> Effects:
     return effects
 
 
+def _overhear(state: CallState, event: CallerSide, now: float) -> Effects:
+    """Note when the caller's voice stopped: what a turn's response counts from, whoever ends it."""
+    match event:
+        case SpeechStarted():
+            state.voice_ended = None
+        case SpeechStopped(at=at, end=end):
+            rate = state.info.rate if state.info is not None else 8000
+            state.voice_ended = now - (at - end) / rate
+        case _:
+            pass
+    return []
+
+
 def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
     """A model that owns turns has decided; ours only follows."""
     match event.kind:
@@ -353,7 +367,8 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             reply, _ = state.replies.confirm(now, 0)
             reply.question_heard = state.question_heard
             reply.utterance = state.speech.new_id()
-            reply.clock = TurnClock(reply.turn, now, now)
+            ended, state.voice_ended = state.voice_ended or now, None
+            reply.clock = TurnClock(reply.turn, ended, now)
             state.history.begin_turn(reply.turn)
             history = state.history.entries()
             state.waits.reply = now + state.settings.reply_seconds

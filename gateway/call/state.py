@@ -154,6 +154,8 @@ class CallState:
     waits: Waits = field(default_factory=Waits)
     phase: Literal["open", "ending", "ended"] = "open"
     caller_speaking: bool = False
+    voice_ended: float | None = None
+    "where the model owns turns: when the caller's voice stopped, by our own ear; None: it goes on"
     listening: bool = False
     "the backend was told where the present turn of the caller began"
     listening_from: int = 0

@@ -8,6 +8,7 @@ from gateway.call.settings import ConversationSettings
 from gateway.events import (
     AnswerTool,
     BackendLost,
+    BackendTurn,
     CallerClaimed,
     CallerGone,
     CallerTurnEnded,
@@ -43,6 +44,7 @@ from turn.events import (
     OverlapDismissed,
     OverlapHeld,
     SpeechStarted,
+    SpeechStopped,
     TurnDrafted,
     TurnEnded,
     TurnResumed,
@@ -72,6 +74,22 @@ def test_a_turn_is_answered_and_its_stages_sum_to_the_response():
         ("caller", "What are your hours?"),
         ("agent", "Nine to five."),
     ]
+
+
+@pytest.mark.parametrize("heard_to_stop", [True, False])
+def test_a_response_counts_from_the_voice_also_where_the_model_ends_the_turn(heard_to_stop: bool):
+    book = greeted(traits=BackendTraits(owns_turns=True))
+    book.happens(SpeechStarted(RATE, RATE))
+    if heard_to_stop:
+        # The gate says so a fifth of a second late, and the model another half after that.
+        book.happens(SpeechStopped(int(2.2 * RATE), 2 * RATE), 1.2)
+    (respond,) = only(book.happens(BackendTurn("ended"), 0.5), Respond)
+    utterance = book.reply(respond, "Nine to five.")
+    book.heard_all(utterance)
+    (turn,) = records(book.effects, "turn")
+    waited = 0.2 + 0.5 if heard_to_stop else 0.0
+    assert turn["response"] == pytest.approx(waited + 0.1 + 0.05 + 0.02)
+    assert turn["stages"]["end_of_turn"] == pytest.approx(waited)  # type: ignore[index]
 
 
 def test_a_cut_in_stops_sound_first_and_leaves_only_the_words_heard():
