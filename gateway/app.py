@@ -104,9 +104,9 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
             for task in keeping:
                 task.cancel()
     finally:
-        journal.close()
         if recorder is not None:
-            recorder.close()
+            recorder.close()  # first: what it could not write is told in the log
+        journal.close()
 
 
 def _stop_on_signals(loop: asyncio.AbstractEventLoop) -> asyncio.Event:

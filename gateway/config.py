@@ -61,6 +61,8 @@ class LogSettings:
     "the file is renamed when it is larger; about 100,000 turns"
     keep: Annotated[int, Meta(ge=0, le=1000)] = 8
     "how many renamed files stay"
+    group_reads: bool = False
+    "new files may be read by their group as well as by their owner, as a log shipper needs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class RecordingSettings:
     enabled: bool = False
     "off unless wanted: in many places callers must be told first"
     folder: Path = Path("recordings")
+    group_reads: bool = False
+    "new files may be read by their group as well as by their owner"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from gateway.ports import Backend, LanguageModel
 from gateway.tools.store import Store
 from gateway.tools.toolbox import CallTools, Toolbox
 from inference.runtime import Runtime
+from media import private
 from turn.profile import Profile, profile
 from turn.taking import TurnSettings
 
@@ -165,7 +166,7 @@ class Crew:
 
     def _store(self, agent: Agent) -> Path:
         folder = self._settings.agents.data
-        folder.mkdir(parents=True, exist_ok=True)
+        private.make_folder(folder)
         return folder / (agent.file.store or f"{agent.name}.sqlite")
 
     # --- backends --------------------------------------------------------------------------------

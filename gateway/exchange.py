@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import structlog
+
 from gateway.call.call import Call
 from gateway.call.conversation import Conversation
 from gateway.call.ear import ContinuousStream
@@ -13,7 +15,7 @@ from gateway.call.hearing import Echo, Hearing, VoiceStream
 from gateway.call.track import Track
 from gateway.config import RecordingSettings
 from gateway.engagement import Staff
-from gateway.observe.journal import Journal
+from gateway.observe.journal import CallLog, Journal
 from gateway.ports import BackendStart, BackendTraits, Leg
 from media.echo import EchoReference
 from media.frame import Samples
@@ -22,6 +24,8 @@ from turn.events import VoiceScored
 from turn.semantic import TurnAssessor
 from turn.taking import TurnTaking
 from turn.vad import Voices
+
+log = structlog.get_logger("exchange")
 
 UNKNOWN = BackendTraits()
 """What is assumed of a backend until it is made, a moment later."""
@@ -76,6 +80,7 @@ class Exchange:
             )
 
         now = asyncio.get_running_loop().time()
+        call_log = self._journal.bind(info.call_id, now)
         return Call(
             leg,
             conversation,
@@ -85,8 +90,8 @@ class Exchange:
             start,
             engaged.lines,
             engaged.tools(info),
-            self._journal.bind(info.call_id, now),
-            self._track(leg),
+            call_log,
+            self._track(leg, call_log),
         )
 
     def _open_voice(
@@ -97,9 +102,17 @@ class Exchange:
     def _echo(self, leg: Leg) -> Callable[[Callable[[int, int], Samples]], Echo]:
         return lambda came: EchoReference(leg.playout.form, came)
 
-    def _track(self, leg: Leg) -> Track | None:
+    def _track(self, leg: Leg, call_log: CallLog) -> Track | None:
         if self._recorder is None or not self._recording.enabled:
             return None
         name = "".join(c if c.isalnum() or c in "-_." else "_" for c in leg.info.call_id)
         path = Path(self._recording.folder) / f"{name}.wav"
-        return Track(self._recorder.open(path, leg.info.rate), leg.playout.form)
+
+        def failed(reason: str) -> None:
+            """Tell of it on the recorder's thread: the log takes lines from any."""
+            call_log.write("fault", {"part": "recording", "reason": reason})
+            log.warning("recording_failed", call_id=leg.info.call_id, reason=reason)
+
+        group_reads = self._recording.group_reads
+        file = self._recorder.open(path, leg.info.rate, failed, group_reads)
+        return Track(file, leg.playout.form)

@@ -7,8 +7,11 @@ process that is killed leaves a readable file, and recordings hold no file open 
 
 from __future__ import annotations
 
+import os
 import threading
+import wave
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +19,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import soundfile
 
+from media import private
 from media.codec import WireForm
 from media.frame import Samples
 
@@ -38,6 +41,11 @@ LONGEST_GAP = 3600
 """Seconds a position may jump ahead; more is a broken timestamp and not a pause."""
 
 _BLOCK_SECONDS = 10
+
+_RIFF_LENGTH, _DATA_LENGTH = 4, 40
+"""Where a WAV file with a header of 44 bytes says how long it is and how long its sound is."""
+
+_LONGEST = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +76,22 @@ class _Piece:
 class StereoRecording:
     """One call's file; its methods only hand over and never wait."""
 
-    def __init__(self, path: Path, rate: int) -> None:
-        """Begin a recording; made by `Recorder.open`."""
+    def __init__(
+        self,
+        path: Path,
+        rate: int,
+        failed: Callable[[str], None] | None = None,
+        group_reads: bool = False,
+    ) -> None:
+        """Begin a recording; made by `Recorder.open`, which says what the arguments are."""
         self.path = path
         self.rate = rate
+        self.failed = failed or (lambda reason: None)
+        self.group_reads = group_reads
         self.dropped = 0
         """pieces not taken because too many waited"""
+        self.lacking = 0
+        """of those, what came while the call went on"""
         self.late = 0
         """samples that came when their place was written already"""
         self.seconds = 0.0
@@ -99,6 +117,7 @@ class StereoRecording:
 
     def close(self) -> None:
         """Let the file be completed; `finished` says when it is."""
+        self.lacking = self.dropped
         self._closed = True
 
     def _put(self, piece: _Piece) -> None:
@@ -125,14 +144,24 @@ class _Writer:
             self._take()
             settled = 0 if closing else round(SETTLE_SECONDS * recording.rate)
             self._write(max(0, len(self._window) - settled))
-        except (OSError, ValueError, soundfile.LibsndfileError) as error:
-            recording.failure = str(error)
+        except OSError as error:
+            recording.failure = f"{recording.path}: {error.strerror or error}"
+            closing = True
+        except Exception as error:  # fence: one recording must not end those of the other calls
+            recording.failure = f"{recording.path}: {error!r}"
             closing = True
         if closing:
-            recording._closed = True
-            recording._inbox.clear()
-            recording.finished.set()
+            self._end()
         return not closing
+
+    def _end(self) -> None:
+        recording = self.recording
+        recording._closed = True
+        recording._inbox.clear()
+        lacking = f"{recording.path}: the disk was too slow for {recording.lacking} pieces of sound"
+        if reason := recording.failure or (lacking if recording.lacking else ""):
+            recording.failed(reason)
+        recording.finished.set()
 
     def _take(self) -> None:
         inbox = self.recording._inbox
@@ -180,21 +209,33 @@ class _Writer:
 
     def _write(self, frames: int) -> None:
         """Append the oldest frames of the window to the file, which is valid again after that."""
-        path = self.recording.path
         if not self._created:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with soundfile.SoundFile(
-                path, "w", self.recording.rate, 2, subtype="PCM_16", format="WAV"
-            ):
-                self._created = True
+            self._create()
         if not frames:
             return
-        with soundfile.SoundFile(path, "r+") as file:
-            file.seek(0, soundfile.SEEK_END)
-            file.write(self._window[:frames])
+        # Written without a library: libsndfile tells neither a full disk nor a lost file by name.
+        with open(self.recording.path, "r+b") as file:
+            end = file.seek(0, os.SEEK_END)
+            size = file.write(self._window[:frames].tobytes())
+            for place, length in ((_RIFF_LENGTH, end - 8 + size), (_DATA_LENGTH, end - 44 + size)):
+                file.seek(place)
+                file.write(min(length, _LONGEST).to_bytes(4, "little"))
         self._window = self._window[frames:].copy()
         self._base += frames
         self.recording.seconds = self._base / self.recording.rate
+
+    def _create(self) -> None:
+        """Make the file, with nothing but a header."""
+        recording = self.recording
+        private.make_folder(recording.path.parent, recording.group_reads)
+        flags = os.O_RDWR | os.O_TRUNC
+        handle = private.open_file(recording.path, flags, recording.group_reads)
+        with open(handle, "w+b") as file, wave.open(file, "wb") as header:
+            header.setnchannels(2)
+            header.setsampwidth(2)
+            header.setframerate(recording.rate)
+            header.writeframes(b"")
+        self._created = True
 
 
 class Recorder:
@@ -208,9 +249,18 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
-    def open(self, path: Path, rate: int) -> StereoRecording:
-        """Begin a recording; the file is created in the next round."""
-        recording = StereoRecording(path, rate)
+    def open(
+        self,
+        path: Path,
+        rate: int,
+        failed: Callable[[str], None] | None = None,
+        group_reads: bool = False,
+    ) -> StereoRecording:
+        """Begin a recording; the file is created in the next round.
+
+        `failed` is told on the recorder's thread, once, why the recording is not whole.
+        """
+        recording = StereoRecording(path, rate, failed, group_reads)
         self._new.append(recording)
         return recording
 

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
+from media import private
+
 
 class Sink(Protocol):
     """Takes whole lines."""
@@ -38,11 +40,12 @@ class StandardOutput:
 class LogFile:
     """Appends to a file; past `limit` bytes it becomes `.1`, what was `.1` becomes `.2`, ..."""
 
-    def __init__(self, path: str | Path, limit: int, keep: int) -> None:
+    def __init__(self, path: str | Path, limit: int, keep: int, group_reads: bool = False) -> None:
         self.path = Path(path)
         self._limit = limit
         self._keep = keep
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._group_reads = group_reads
+        private.make_folder(self.path.parent, group_reads)
         self._file = self._open()
         self._torn = False
         "the last write ended within a line"
@@ -66,8 +69,7 @@ class LogFile:
         os.close(self._file)
 
     def _open(self) -> int:
-        # Readable by the group at most: the log holds personal data.
-        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return private.open_file(self.path, os.O_WRONLY | os.O_APPEND, self._group_reads)
 
     def _reopen(self) -> None:
         fresh = self._open()

@@ -69,7 +69,7 @@ class Journal:
         self._bound = bound
         self._queue: SimpleQueue[EventDict | None] = SimpleQueue()
         self._dropped = 0
-        "lines that found the queue full and are not yet told of; only the loop adds to it"
+        "lines that found the queue full and are not yet told of"
         self._told = 0
         self._lost = 0
         "lines the disk refused and are not yet told of"
@@ -189,4 +189,5 @@ def open_sink(settings: LogSettings) -> Sink:
     """Open what the settings name."""
     if settings.path == "-":
         return StandardOutput()
-    return LogFile(settings.path, int(settings.rotate_mb * 1_000_000), settings.keep)
+    limit = int(settings.rotate_mb * 1_000_000)
+    return LogFile(settings.path, limit, settings.keep, settings.group_reads)

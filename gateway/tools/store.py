@@ -7,6 +7,7 @@ All of this blocks: it belongs in a thread.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import TypeVar
 
 from gateway.events import Json
 from gateway.tools.context import ToolFailed
+from media import private
 
 T = TypeVar("T")
 
@@ -95,7 +97,9 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.path.exists():  # SQLite would let everybody read it
+            private.make_folder(self.path.parent)
+            os.close(private.open_file(self.path, os.O_RDWR))
         with closing(sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row
             _write_ahead(connection)

@@ -244,3 +244,62 @@ def test_a_killed_process_leaves_a_file_that_can_be_read(tmp_path: Path, seconds
     wanted = np.frombuffer(ramp(0, len(stereo)), dtype="<i2")
     assert np.array_equal(stereo[:, 0], wanted)
     assert np.array_equal(stereo[:, 1], wanted)
+
+
+def test_a_recording_is_for_its_owner_alone(tmp_path: Path) -> None:
+    for name, group_reads, modes in (
+        ("mine", False, (0o700, 0o600)),
+        ("ours", True, (0o750, 0o640)),
+    ):
+        recording = StereoRecording(tmp_path / name / "one.wav", RATE, group_reads=group_reads)
+        written(recording)
+        found = (recording.path.parent.stat().st_mode, recording.path.stat().st_mode)
+        assert tuple(mode & 0o777 for mode in found) == modes
+
+
+def test_a_full_disk_is_told_once_by_its_name(tmp_path: Path) -> None:
+    told: list[str] = []
+    recorder = Recorder(interval=0.001)
+    (tmp_path / "full.wav").symlink_to("/dev/full")
+    full = recorder.open(tmp_path / "full.wav", RATE, told.append)
+    full.left(0, sound(1))
+    assert full.finished.wait(20)
+    recorder.close()
+    assert told == [f"{full.path}: No space left on device"]
+
+
+def test_a_folder_that_vanishes_is_told_by_its_name(recording: StereoRecording) -> None:
+    told: list[str] = []
+    recording.failed = told.append
+    recording.left(0, ramp(0, 2 * RATE))
+    writer = _Writer(recording)
+    assert writer.round()
+    recording.path.unlink()
+    recording.path.parent.rmdir()
+    recording.left(2 * RATE, ramp(0, RATE))
+    assert not writer.round()
+    assert told == [f"{recording.path}: No such file or directory"]
+
+
+def test_a_fault_of_ours_in_one_recording_does_not_end_the_others(tmp_path: Path) -> None:
+    told: list[str] = []
+    recorder = Recorder(interval=0.001)
+    bad = recorder.open(tmp_path / "bad.wav", RATE, told.append)
+    good = recorder.open(tmp_path / "good.wav", RATE)
+    bad.left(0, b"odd")  # half a sample
+    good.left(0, sound(1))
+    assert bad.finished.wait(20)
+    good.left(1, sound(2))
+    recorder.close()
+    assert len(told) == 1
+    assert read(good.path)[:, 0].tolist() == [1, 2]
+
+
+def test_a_disk_that_was_too_slow_is_told_at_the_end(recording: StereoRecording) -> None:
+    told: list[str] = []
+    recording.failed = told.append
+    for number in range(module.INBOX_PIECES + 7):
+        recording.left(number, sound(1))
+    written(recording)
+    recording.left(0, sound(1))
+    assert told == [f"{recording.path}: the disk was too slow for 7 pieces of sound"]

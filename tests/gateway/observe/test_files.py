@@ -66,10 +66,30 @@ def test_a_file_that_others_removed_is_made_again(tmp_path: Path) -> None:
     assert text(path) == "two\n"
 
 
-def test_the_log_is_not_for_everybody(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("group_reads", "modes"), [(False, (0o700, 0o600)), (True, (0o750, 0o640))]
+)
+def test_it_is_for_its_owner_alone_or_its_group(
+    tmp_path: Path, group_reads: bool, modes: tuple[int, int]
+) -> None:
+    path = tmp_path / "logs" / "calls.jsonl"
+    log = LogFile(path, limit=5, keep=1, group_reads=group_reads)
+    log.write(b"one1\n")
+    log.write(b"two2\n")
+    log.close()
+    assert len(all_files(path)) == 2
+    assert path.parent.stat().st_mode & 0o777 == modes[0]
+    assert {each.stat().st_mode & 0o777 for each in all_files(path)} == {modes[1]}
+
+
+def test_a_mode_that_the_operator_chose_stays(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    LogFile(path, limit=0, keep=1).close()
-    assert path.stat().st_mode & 0o007 == 0
+    path.touch()
+    path.chmod(0o664)
+    log = LogFile(path, limit=1000, keep=1)
+    log.write(b"one1\n")
+    log.close()
+    assert path.stat().st_mode & 0o777 == 0o664
 
 
 @pytest.mark.parametrize("name", ["calls.jsonl.lock", "calls.jsonl.1.gz", "calls.jsonl.old"])

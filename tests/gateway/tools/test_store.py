@@ -51,3 +51,10 @@ def test_a_write_that_did_not_happen_is_released(tmp_path: Path) -> None:
     store.finish("k", {})
     store.release("k")  # too late: what is done stays done
     assert store.begin("k", "c", "send") == {"repeated": True}
+
+
+def test_what_tools_keep_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path / "data" / "s.sqlite")
+    store.once("k", "c", "add", add)
+    assert store.path.parent.stat().st_mode & 0o777 == 0o700
+    assert store.path.stat().st_mode & 0o777 == 0o600
