@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 import sys
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import structlog
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from gateway import health
@@ -27,6 +29,9 @@ from gateway.lines.sip.line import SipLine
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.observe.journal import Journal
+from gateway.starting import bind
+from gateway.stopping import Stopping
+from gateway.web.door import Door
 from gateway.web.site import site
 from inference.runtime import Runtime
 from media.recording import Recorder
@@ -59,11 +64,13 @@ def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
 
 
 async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
-    loop = asyncio.get_running_loop()
-    stop = _stop_on_signals(loop)
+    stopping = Stopping.by_signals()
+    sockets = bind("server.host and server.port", settings.server.host, settings.server.port)
     runtime = Runtime(settings.runtime)
     recorder = Recorder() if settings.recording.enabled else None
-    journal = Journal(settings.log, secrets(settings).values(), clock=loop.time)
+    journal = Journal(
+        settings.log, secrets(settings).values(), clock=asyncio.get_running_loop().time
+    )
     try:
         voices: Voices = WebrtcVoice() if settings.turn.vad == "webrtc" else VoiceActivity(runtime)
         assessor = TurnAssessor(runtime, on_failure=_detector_failed)
@@ -93,11 +100,11 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
             completed = asyncio.Event()
             keeping.append(group.create_task(crew.run(completed)))
             await completed.wait()
-            serving = group.create_task(server.serve())
+            serving = group.create_task(server.serve(sockets))
             group.create_task(webrtc.run())
-            group.create_task(_announce(server, ready, stop, serving))
+            group.create_task(_announce(server, ready, stopping.asked, serving))
             pacer.start()
-            await switchboard.run(stop)
+            await switchboard.run(stopping.asked, stopping.hurried)
             server.should_exit = True
             for part in (pages, webrtc, pacer):
                 part.stop()
@@ -107,13 +114,6 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         if recorder is not None:
             recorder.close()  # first: what it could not write is told in the log
         journal.close()
-
-
-def _stop_on_signals(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    return stop
 
 
 def _settle_memory() -> None:
@@ -163,11 +163,10 @@ def _sip(settings: Settings, switchboard: Switchboard, crew: Crew) -> SipLine | 
 
 def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:
     config = uvicorn.Config(
-        Starlette(routes=routes),
-        host=settings.server.host,
-        port=settings.server.port,
+        # Who goes away within a request is no failure of ours.
+        Starlette(routes=routes, exception_handlers={ClientDisconnect: _gone}),
         loop="none",
-        http="httptools",
+        http=Door(),  # type: ignore[arg-type]
         ws=twilio.upgrades(),  # type: ignore[arg-type]
         lifespan="off",
         access_log=False,
@@ -175,6 +174,11 @@ def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> 
         timeout_graceful_shutdown=5,
     )
     return _Server(config)
+
+
+def _gone(_request: Request, _error: Exception) -> Response:
+    """Answer somebody who is not there any more."""
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
 async def _announce(

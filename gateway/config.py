@@ -44,7 +44,7 @@ class ServerSettings:
     port: Port = 8080
     "0: any free one, which is then said"
     drain: Seconds = 600.0
-    "seconds that calls in progress are given to finish after SIGTERM; 600 is a long service call"
+    "seconds that calls in progress may go on after SIGTERM; a second signal ends them, a third all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,14 +110,17 @@ class Switchboard:
         """The calls in progress."""
         return tuple(self._calls)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Serve until `stop`, then drain: let calls finish, then end them with a spoken line."""
+    async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
+        """Serve until `stop`, then drain: let calls finish, then end them with a spoken line.
+
+        `hurry` ends the first of these waits.
+        """
         async with asyncio.TaskGroup() as group:
             self._group = group
             await stop.wait()
             self._draining = True
             log.info("draining", calls=len(self._calls), seconds=self._settings.drain_seconds)
-            if not await self._emptied(self._settings.drain_seconds):
+            if not await self._emptied(self._settings.drain_seconds, hurry):
                 for call in self.calls:
                     line = call.conversation.state.settings.lines.draining
                     call.end(EndAsked(line, "drained"))
@@ -130,10 +133,22 @@ class Switchboard:
                         task.cancel()
             self._group = None
 
-    async def _emptied(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._empty.wait()
-        except TimeoutError:
-            return False
-        return True
+    async def _emptied(self, seconds: float, hurry: asyncio.Event | None = None) -> bool:
+        """Wait for the last call's end, for so long at most, or until somebody is in a hurry."""
+        over = asyncio.Event()
+
+        async def tell(event: asyncio.Event) -> None:
+            await event.wait()
+            over.set()
+
+        async with asyncio.TaskGroup() as group:
+            events = (self._empty,) if hurry is None else (self._empty, hurry)
+            telling = [group.create_task(tell(event)) for event in events]
+            try:
+                async with asyncio.timeout(seconds):
+                    await over.wait()
+            except TimeoutError:
+                pass
+            for task in telling:
+                task.cancel()
+        return self._empty.is_set()

@@ -29,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from gateway.app import serve
     from gateway.config import secrets
     from gateway.observe.diagnostics import speak
+    from gateway.starting import StartFailed
     from inference.errors import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
 
     operators = (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing)
@@ -39,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
         for line in str(error).splitlines():
             complain(line)
         return 2
+    except StartFailed as error:
+        complain(str(error))
+        return 1
     except OSError as error:
-        place = f"{chosen.server.host}:{chosen.server.port}"
-        complain(f"cannot serve at server.host and server.port, {place}: {error.strerror}")
+        complain(f"cannot serve: {error}")
         return 1

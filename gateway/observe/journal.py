@@ -23,6 +23,7 @@ from structlog.typing import EventDict, WrappedLogger
 from gateway.config import LogSettings
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
+from gateway.starting import cannot_use
 
 QUEUE_LINES = 20_000
 """A thousand calls at 20 lines a second each, for one second of a stuck disk; about 10 MB."""
@@ -190,4 +191,7 @@ def open_sink(settings: LogSettings) -> Sink:
     if settings.path == "-":
         return StandardOutput()
     limit = int(settings.rotate_mb * 1_000_000)
-    return LogFile(settings.path, limit, settings.keep, settings.group_reads)
+    try:
+        return LogFile(settings.path, limit, settings.keep, settings.group_reads)
+    except OSError as error:
+        raise cannot_use("log.path", settings.path, error) from None

@@ -45,7 +45,7 @@ async def _look(settings: SipSettings) -> list[Said]:
         try:
             await probe.network.open(group)
         except OSError as error:
-            return [("wrong", f"cannot listen (sip.host, sip.udp, sip.tcp, sip.tls): {error}")]
+            return [("wrong", str(error))]
         bound = (("UDP", settings.udp), ("TCP", settings.tcp), ("TLS", settings.tls))
         ports = ", ".join(f"{name} {port}" for name, port in bound if port is not None)
         said.append(("good", f"will listen on {settings.host}, {ports}"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from gateway.starting import StartFailed
 from media.codec import WireForm
 from media.resample import convert
 
@@ -38,13 +39,17 @@ class Loop:
 
 @lru_cache(maxsize=8)
 def music(path: Path | None) -> bytes:
-    """Give a loop of 16-bit samples at 8000 Hz; raises OSError for a file that cannot be read."""
+    """Give a loop of 16-bit samples at 8000 Hz; raises StartFailed where a file is no use."""
     if path is None:
         return _notes()
+    if not path.is_file():
+        raise StartFailed(f"sip.hold_music: {path}: no such file")
     try:
         samples, rate = soundfile.read(path, dtype="int16", always_2d=True)
     except soundfile.LibsndfileError as error:
-        raise OSError(f"{path}: {error}") from error
+        raise StartFailed(f"sip.hold_music: {path}: {error.error_string}") from error
+    if not len(samples):
+        raise StartFailed(f"sip.hold_music: {path}: holds no sound")
     mono = samples.astype(np.int32).mean(axis=1).astype("<i2")
     return convert(mono.tobytes(), int(rate), RATE)
 

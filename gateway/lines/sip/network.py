@@ -35,6 +35,7 @@ from gateway.lines.sip.routing import direct_hops
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.transport import Transports
 from gateway.lines.sip.vocabulary import CallSettings, Report
+from gateway.starting import cannot_use
 
 log = structlog.get_logger("sip")
 
@@ -103,7 +104,7 @@ class SipNetwork:
     # --- life
 
     async def open(self, group: asyncio.TaskGroup) -> None:
-        """Bind the sockets; raises OSError."""
+        """Bind the sockets; raises StartFailed."""
         self._group = group
         settings = self.settings
         await self._transports.open(
@@ -250,15 +251,28 @@ def _server_tls(settings: SipSettings) -> ssl.SSLContext | None:
     if settings.tls is None or settings.certificate is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(settings.certificate, settings.private_key)
+    _load_certificate(context, settings)
     return context
 
 
 def _client_tls(settings: SipSettings) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=settings.authorities)
+    try:
+        context = ssl.create_default_context(cafile=settings.authorities)
+    except OSError as error:  # ssl.SSLError is one
+        raise cannot_use("sip.authorities", settings.authorities or "", error) from None
     if not settings.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    if settings.certificate is not None:
-        context.load_cert_chain(settings.certificate, settings.private_key)
+    _load_certificate(context, settings)
     return context
+
+
+def _load_certificate(context: ssl.SSLContext, settings: SipSettings) -> None:
+    """Show a certificate, where one is set; raises StartFailed."""
+    if settings.certificate is None:
+        return
+    files = " and ".join(str(p) for p in (settings.certificate, settings.private_key) if p)
+    try:
+        context.load_cert_chain(settings.certificate, settings.private_key)
+    except OSError as error:  # ssl.SSLError is one
+        raise cannot_use("sip.certificate and sip.private_key", files, error) from None

@@ -15,6 +15,7 @@ from gateway.lines.sip.framing import Framer, Ping
 from gateway.lines.sip.guard import Guard
 from gateway.lines.sip.hop import Hop, Transport
 from gateway.lines.sip.matching import Key
+from gateway.starting import cannot_listen
 
 Receive = Callable[[bytes, Hop], None]
 Broke = Callable[[Key | None], None]
@@ -72,6 +73,8 @@ class _Stream(asyncio.Protocol):
         self._admitted = False
         self._timer: asyncio.TimerHandle | None = None
         self._last = 0.0
+        self._begun: float | None = None
+        "when the message began of which there is only a part"
         self.hop: Hop | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -93,6 +96,10 @@ class _Stream(asyncio.Protocol):
         except ValueError:
             self.close()
             return
+        if items or not self._framer.partial:
+            self._begun = None
+        if self._framer.partial and self._begun is None:
+            self._begun = self._last
         for item in items:
             if isinstance(item, Ping):
                 self.write(b"\r\n")
@@ -132,8 +139,11 @@ class _Stream(asyncio.Protocol):
         self._timer = self._owner.loop.call_later(STALLED_SECONDS, self._look)
 
     def _look(self) -> None:
-        idle = self._owner.loop.time() - self._last
-        if idle >= IDLE_SECONDS or (self._framer.partial and idle >= STALLED_SECONDS):
+        now = self._owner.loop.time()
+        idle = now - self._last
+        # By its beginning: a message that comes a byte at a time would never be late otherwise.
+        stalled = self._begun is not None and now - self._begun >= STALLED_SECONDS
+        if idle >= IDLE_SECONDS or stalled:
             self.close()
             return
         if self._ours and idle >= PING_SECONDS:
@@ -170,12 +180,15 @@ class Transports:
         server_tls: ssl.SSLContext | None,
         client_tls: ssl.SSLContext | None,
     ) -> None:
-        """Bind; raises OSError when an address is taken."""
+        """Bind; raises StartFailed when an address is taken."""
         self._group, self._client_tls = group, client_tls
         if udp is not None:
-            socket, _ = await self.loop.create_datagram_endpoint(
-                lambda: _Datagrams(self), local_addr=(host, udp)
-            )
+            try:
+                socket, _ = await self.loop.create_datagram_endpoint(
+                    lambda: _Datagrams(self), local_addr=(host, udp)
+                )
+            except OSError as error:
+                raise cannot_listen("sip.host and sip.udp", host, udp, error) from None
             self._udp = socket
             self._note("udp", socket.get_extra_info("sockname"))
         for kind, port in (("tcp", tcp), ("tls", tls)):
@@ -185,13 +198,16 @@ class Transports:
     async def _listen(
         self, kind: Transport, host: str, port: int, context: ssl.SSLContext | None
     ) -> None:
-        server = await self.loop.create_server(
-            lambda: _Stream(self, kind, ours=False),
-            host,
-            port,
-            ssl=context if kind == "tls" else None,
-            ssl_handshake_timeout=CONNECT_SECONDS if kind == "tls" else None,
-        )
+        try:
+            server = await self.loop.create_server(
+                lambda: _Stream(self, kind, ours=False),
+                host,
+                port,
+                ssl=context if kind == "tls" else None,
+                ssl_handshake_timeout=CONNECT_SECONDS if kind == "tls" else None,
+            )
+        except OSError as error:
+            raise cannot_listen(f"sip.host and sip.{kind}", host, port, error) from None
         self._servers.append(server)
         self._note(kind, server.sockets[0].getsockname())
 
