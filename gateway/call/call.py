@@ -7,6 +7,7 @@ work runs in tasks of the call's own group and comes back as events.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, assert_never
@@ -16,6 +17,7 @@ import structlog
 from gateway.call.answering import Answering
 from gateway.call.conversation import Conversation
 from gateway.call.ear import ContinuousStream
+from gateway.call.flood import Floods
 from gateway.call.hearing import Hearing
 from gateway.call.mouth import Mouth
 from gateway.call.saying import FixedLineBook, Saying
@@ -26,6 +28,7 @@ from gateway.events import (
     AnswerTool,
     CallerGone,
     CallerKey,
+    CallerTyped,
     CallStarted,
     CancelReply,
     CancelTool,
@@ -113,6 +116,7 @@ class Call:
         self._saying = Saying(lines, leg.info.rate, self._tasks, self.post, self._record)
         witness: Witness | None = getattr(leg, "witness", None)
         self._mouth = Mouth(leg, stream, hearing, state.speech, track, witness, self.post)
+        self._floods = Floods()
         self._inbox: deque[Event] = deque()
         self._deadline: float | None = None
         "when the conversation wants to be told that time has passed"
@@ -132,10 +136,19 @@ class Call:
 
     def notice(self, event: LineEvent) -> None:
         """Take anything else that happened on the leg."""
-        if isinstance(event, CallerKey):
-            self._hearing.key(event.key)
-        elif isinstance(event, CallerGone) and not self._over.is_set():
-            self._mouth.hung_up(self._now())
+        now = self._now()
+        match event:
+            case CallerKey(key=key):
+                if not self._floods.takes("keys", now):
+                    return
+                self._hearing.key(key)
+            case CallerTyped():
+                if not self._floods.takes("texts", now):
+                    return
+            case CallerGone() if not self._over.is_set():
+                self._mouth.hung_up(now)
+            case _:
+                pass
         self.post(event)
 
     # --- what the pacer calls ----------------------------------------------------------------
@@ -163,6 +176,7 @@ class Call:
         if silence is not None:
             self._take(silence)
         self._mouth.tick(now)
+        self._tell_floods(now)
         if self._deadline is not None and now >= self._deadline:
             self.post(TimePassed())
 
@@ -178,6 +192,8 @@ class Call:
         try:
             while self._inbox:
                 one = self._inbox[0]
+                if isinstance(one, CallerGone):
+                    self._tell_floods(math.inf)
                 for effect in self.conversation.handle(one, self._now()):
                     self._perform(effect)
                 if isinstance(one, CallerGone):
@@ -276,6 +292,10 @@ class Call:
             self._track.came(frame)
         self._hearing.feed(frame)
         self._answering.hear(frame)
+
+    def _tell_floods(self, now: float) -> None:
+        for fields in self._floods.told(now):
+            self._log.write("input_dropped", fields)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -110,6 +110,10 @@ class Story:
                 return []  # for bills, not for the story of a call
             case "fault":
                 return [self._row(line, "fault", _fault(line), style="bold red")]
+            case "input_dropped":
+                count, kind = line.fields.get("count"), line.text("kind")
+                lost = Text(f"{count} {kind} came too fast and were not taken", QUIET)
+                return [self._row(line, "caller", lost)]
             case _:
                 return [self._row(line, "", Text(_plainly(line), QUIET))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 import structlog
@@ -44,6 +45,17 @@ class Carrier(Protocol):
         """Send a message; False where nobody takes any."""
 
 
+@dataclass(slots=True)
+class _Page:
+    """What the page said of itself."""
+
+    unreported: float | None
+    "since when a report is waited for; None: reports come, or none is expected"
+    muted: bool = False
+    odd: bool = False
+    "it sent something that is no message"
+
+
 class WebrtcLeg:
     """Turns chunks into packets and packets into what the call hears; knows no conversation."""
 
@@ -74,10 +86,8 @@ class WebrtcLeg:
         self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
         self._loop = asyncio.get_running_loop()
         self._watch = Watch(limits, self._loop.time())
-        self._muted = False
         self._gone = False
-        self._unreported: float | None = self._loop.time() if page else None
-        "since when a report is waited for; None: reports come, or none is expected"
+        self._page = _Page(self._loop.time() if page else None)
         self._log = structlog.get_logger("webrtc").bind(call_id=info.call_id)
 
     # --- what the call asks for ------------------------------------------------------------
@@ -100,9 +110,9 @@ class WebrtcLeg:
             self._carrier.send_rtcp(packet)
         frame = self.stream.hear(now)
         if frame is not None and self._ear is not None:
-            self._ear.hear(_silent(frame) if self._muted else frame)
+            self._ear.hear(_silent(frame) if self._page.muted else frame)
         self.witness.flush()
-        if self._unreported is not None and now - self._unreported > REPORTS_AFTER:
+        if self._page.unreported is not None and now - self._page.unreported > REPORTS_AFTER:
             self._do_without_reports()
         for news in self._watch.tick(now):
             self._take_news(news, now)
@@ -143,11 +153,15 @@ class WebrtcLeg:
         try:
             told = channel.decode(text)
         except ValueError as error:
-            self._log.info("message_odd", reason=str(error))
+            if (
+                not self._page.odd
+            ):  # the first tells what is wrong with a page; a flood fills the log
+                self._log.info("message_odd", reason=str(error))
+            self._page.odd = True
             return
         match told:
             case channel.Mute(muted=muted):
-                self._muted = muted
+                self._page.muted = muted
             case channel.Text(text=typed):
                 if typed.strip():
                     self.notice(CallerTyped(typed.strip()))
@@ -180,14 +194,14 @@ class WebrtcLeg:
 
     def _do_without_reports(self) -> None:
         """Believe the model alone: a page that never says what it plays must not be waited for."""
-        self._unreported = None
+        self._page.unreported = None
         way = (self.stream.round_trip or 0.0) / 2
         self.playout.basis = "estimated"
         self.playout.measure(FAR_DELAY + way, FAR_ERROR + way)
 
     def _played(self, told: channel.Played) -> None:
         """Tell the ledger where the visitor's ear is."""
-        self._unreported = None
+        self._page.unreported = None
         self.playout.basis = "acknowledged"
         back = (self.stream.round_trip or 0.0) / 2
         when = self._loop.time() - told.age_ms / 1000 - back
