@@ -121,7 +121,7 @@ def decode(content: bytes) -> Sound | None:
     head, _, pcm = content.partition(b"\n")
     try:
         about = msgspec.json.decode(head, type=_About)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if len(pcm) != about.bytes:
         return None

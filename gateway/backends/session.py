@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-import msgspec
 import structlog
 
 from gateway.backends.socket import ModelSocket
 from gateway.events import BackendCommand, BackendLost, Json
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
+from gateway.wire_json import known, parse
 from media.frame import AudioFrame
 
 IDLE_LOOK = 1.0
@@ -64,10 +64,19 @@ class Output:
 def tool_arguments(text: str) -> Json:
     """Parse a request's arguments; what is no JSON object counts as none given."""
     try:
-        arguments = msgspec.json.decode(text or "{}")
-    except msgspec.MsgspecError:
+        arguments = parse(text or "{}")
+    except ValueError:
         arguments = {}
     return arguments if isinstance(arguments, dict) else {}
+
+
+def known_arguments(arguments: Json) -> Json:
+    """Take arguments that came as an object; as none given where they hold what nobody holds."""
+    try:
+        known(arguments)
+    except ValueError:
+        return {}
+    return arguments
 
 
 class ModelSession(Protocol):

@@ -21,6 +21,7 @@ from aiortc.rtp import RtpPacket
 
 from gateway.caller.phone import Phone
 from gateway.lines.sip.rtp import Packet
+from gateway.wire_json import parse
 from media.codec import WireForm, wire_form
 from media.frame import FRAME_SECONDS
 from media.level import level
@@ -237,9 +238,11 @@ class Browser:
 
     def _take_message(self, text: Any) -> None:
         try:
-            message = json.loads(text)
-        except ValueError:
-            self._phone.complain("the data channel carried no JSON")
+            message = parse(text)
+        except (TypeError, ValueError):
+            message = None
+        if not isinstance(message, dict):
+            self._phone.complain("the data channel carried no JSON object")
             return
         if self._told is not None:
             self._told(message)
@@ -276,9 +279,10 @@ def _client() -> httpx.AsyncClient:
 
 def _said(response: httpx.Response) -> str:
     try:
-        return str(response.json().get("title", ""))
+        problem = parse(response.content)
     except ValueError:
         return ""
+    return str(problem.get("title", "")) if isinstance(problem, dict) else ""
 
 
 def _now(sending: Coroutine[Any, Any, None]) -> None:

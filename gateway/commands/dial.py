@@ -58,7 +58,6 @@ def _variable(text: str) -> tuple[str, str]:
 def run(args: argparse.Namespace) -> int:
     """Place the call; give 0 when it was answered."""
     import httpx
-    import msgspec
 
     chosen = settings(args)
     host = chosen.server.host.replace("0.0.0.0", "127.0.0.1")
@@ -82,19 +81,32 @@ def run(args: argparse.Namespace) -> int:
                 return 2 if response.status_code == 400 else 1
             last: dict[str, Any] = {}
             for line in response.iter_lines():
-                last = msgspec.json.decode(line)
+                last = _event(line)
                 _tell(last, args.json)
-    except httpx.HTTPError as error:
-        complain(f"no gateway answers at {url}: {error}")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        complain(f"no gateway answers at {url}: {error or type(error).__name__}")
+        return 1
+    except ValueError:
+        complain(f"what answers at {url} is no gateway")
         return 1
     return 0 if last.get("outcome") == "answered" else 1
 
 
 def _error(response: Any) -> str:
     try:
-        return str(response.json()["error"])
+        return str(_event(response.content)["error"])
     except (ValueError, KeyError):
         return f"HTTP {response.status_code}"
+
+
+def _event(line: str | bytes) -> dict[str, Any]:
+    """Read one object that the gateway said; raises ValueError where it is none."""
+    from gateway.wire_json import parse
+
+    event = parse(line)
+    if not isinstance(event, dict):
+        raise ValueError("no JSON object")
+    return event
 
 
 def _tell(event: dict[str, Any], as_json: bool) -> None:

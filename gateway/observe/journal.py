@@ -164,8 +164,11 @@ class Journal:
             "at": round(line["at"], 3),
             "event": line["event"],
         }
-        # The head comes first, and no field of an event takes its place.
-        return _JSON.encode(head | self._privacy.clean(line["fields"]) | head) + b"\n"
+        try:
+            # The head comes first, and no field of an event takes its place.
+            return _JSON.encode(head | self._privacy.clean(line["fields"]) | head) + b"\n"
+        except Exception as error:  # fence: what one line holds must not end the log
+            return _JSON.encode(head | {"unwritable": type(error).__name__}) + b"\n"
 
 
 def _plain(value: object) -> object:

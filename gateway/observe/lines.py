@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from gateway.wire_json import decode
+
 HEAD = ("ts", "call", "at", "event")
 
 
@@ -48,11 +50,14 @@ def printable(text: str) -> str:
     )
 
 
+_DOCUMENT: msgspec.json.Decoder[object] = msgspec.json.Decoder()
+
+
 def parse(raw: bytes) -> LogLine:
     """Parse one line; raise ValueError where it is none of the call log."""
     try:
-        document = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
+        document = decode(_DOCUMENT, raw)
+    except ValueError:
         raise ValueError("not JSON") from None
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")

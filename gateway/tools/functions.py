@@ -16,6 +16,7 @@ from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
+from gateway.wire_json import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -117,7 +118,7 @@ def function_tool(function: Callable[..., Any], name: str = "", **changes: Any) 
 
 def plain(result: object) -> Json:
     """Make a JSON object of what a function gave."""
-    built = msgspec.to_builtins(result, str_keys=True)
+    built = clean(msgspec.to_builtins(result, str_keys=True))
     return built if isinstance(built, dict) else {"result": built}
 
 

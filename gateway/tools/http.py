@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import HttpEndpoint, with_secrets
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
+from gateway.wire_json import parse
 
 LIMIT = 64 * 1024
 """Bytes of an answer that are read; a model on the telephone can use a few hundred."""
@@ -129,7 +129,7 @@ def _answer(status: int, text: str) -> Json:
     if status >= 400:
         raise ToolFailed(f"http_{status}", text[:300])
     try:
-        parsed = json.loads(text) if text.strip() else {}
+        parsed = parse(text) if text.strip() else {}
     except ValueError:
         return {"result": text}
     return parsed if isinstance(parsed, dict) else {"result": parsed}

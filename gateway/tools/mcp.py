@@ -22,6 +22,7 @@ from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import McpServer, taken_from_environment, with_secrets
 from gateway.tools.store import Store
+from gateway.wire_json import clean
 
 FIRST_PAUSE = 0.5
 """Seconds before a lost connection is opened again; they double up to `LONGEST_PAUSE`."""
@@ -192,5 +193,5 @@ def _answer(result: types.CallToolResult) -> Json:
     if result.is_error:
         raise ToolFailed("failed", text[:300])
     if isinstance(result.structured_content, dict):
-        return result.structured_content
-    return {"result": text}
+        return dict(clean(result.structured_content))
+    return {"result": clean(text)}

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gateway.backends.session import known_arguments
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -29,6 +30,7 @@ from gateway.events import (
     UtteranceEnded,
 )
 from gateway.ports import BackendEvent, BackendStart
+from gateway.wire_json import decode
 
 VERSION = 1
 
@@ -100,8 +102,8 @@ _DECODER: msgspec.json.Decoder[ModelMessage] = msgspec.json.Decoder(ModelMessage
 def parse(message: bytes) -> ModelMessage:
     """Read one text message of the model; raises ValueError that says what is wrong and where."""
     try:
-        return _DECODER.decode(message)
-    except msgspec.MsgspecError as wrong:
+        return decode(_DECODER, message)
+    except ValueError as wrong:
         raise ValueError(f"not a message of the bridge protocol: {wrong}") from None
 
 
@@ -132,7 +134,9 @@ def event(message: ModelMessage) -> BackendEvent | None:
         case ReplyEnd():
             return ReplyEnded(message.reply)
         case Tool():
-            return ToolAsked(message.reply, message.ask, message.name, message.arguments)
+            return ToolAsked(
+                message.reply, message.ask, message.name, known_arguments(message.arguments)
+            )
         case Turn():
             return BackendTurn(message.kind)
         case Error():

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from gateway.backends.gemini import wire
 from gateway.backends.gemini.settings import GeminiSettings
-from gateway.backends.session import Output
+from gateway.backends.session import Output, known_arguments
 from gateway.events import (
     AgentAudio,
     AnswerTool,
@@ -246,7 +246,7 @@ class Session:
         for number, each in enumerate(call.function_calls):
             ask = each.id or f"{each.name}-{number}"
             reply.tools.add(ask)
-            output.emit.append(ToolAsked(reply.id, ask, each.name, each.args))
+            output.emit.append(ToolAsked(reply.id, ask, each.name, known_arguments(each.args)))
 
     def _content(self, output: Output, content: wire.ServerContent) -> None:
         if content.input_transcription is not None:

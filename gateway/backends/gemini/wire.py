@@ -10,6 +10,7 @@ import msgspec
 from gateway.backends.gemini.settings import GeminiSettings
 from gateway.events import Entry, Json
 from gateway.ports import BackendStart, ToolSpec
+from gateway.wire_json import decode
 
 INPUT_RATE = 16000
 """What the model hears; it takes any rate and works at this one."""
@@ -115,8 +116,8 @@ _DECODER = msgspec.json.Decoder(ServerMessage)
 def parse(message: bytes) -> ServerMessage:
     """Read one message; raises ValueError for what is none."""
     try:
-        return _DECODER.decode(message)
-    except msgspec.MsgspecError as wrong:
+        return decode(_DECODER, message)
+    except ValueError as wrong:
         raise ValueError(f"not a message of the Live API: {wrong}") from None
 
 

@@ -13,6 +13,7 @@ import msgspec
 from gateway.backends.live.settings import LiveSettings
 from gateway.events import Entry, Json
 from gateway.ports import BackendStart, ToolSpec
+from gateway.wire_json import decode
 
 PCM_RATE = 24000
 """The rate of anything that is not G.711; the API also takes 16,000."""
@@ -153,10 +154,10 @@ _TYPE = msgspec.json.Decoder(Unknown)
 def parse(text: str | bytes) -> ServerEvent:
     """Read one server event; raises ValueError for what is no event or lacks a needed field."""
     try:
-        kind = _TYPE.decode(text)
+        kind = decode(_TYPE, text)
         decoder = _DECODERS.get(kind.type)
-        return kind if decoder is None else decoder.decode(text)  # type: ignore[return-value]
-    except msgspec.MsgspecError as wrong:
+        return kind if decoder is None else decode(decoder, text)  # type: ignore[return-value]
+    except ValueError as wrong:
         raise ValueError(f"not a Live event: {wrong}") from None
 
 

@@ -10,6 +10,8 @@ import msgspec
 from gateway.backends.nova.settings import NovaSettings
 from gateway.events import Entry, Json
 from gateway.ports import BackendStart, ToolSpec
+from gateway.wire_json import decode
+from gateway.wire_json import parse as parse_json
 
 PROMPT = "call"
 MICROPHONE = "caller"
@@ -36,8 +38,8 @@ class Content(msgspec.Struct, frozen=True, rename="camel"):
     def stage(self) -> str:
         """SPECULATIVE: what is planned to be said; FINAL: what was said."""
         try:
-            fields = msgspec.json.decode(self.additional_model_fields or "{}")
-        except msgspec.MsgspecError:
+            fields = parse_json(self.additional_model_fields or "{}")
+        except ValueError:
             return ""
         return str(fields.get("generationStage", "")) if isinstance(fields, dict) else ""
 
@@ -54,8 +56,8 @@ class Text(msgspec.Struct, frozen=True, rename="camel"):
         if "interrupted" not in self.content:
             return False
         try:
-            said = msgspec.json.decode(self.content)
-        except msgspec.MsgspecError:
+            said = parse_json(self.content)
+        except ValueError:
             return False
         return isinstance(said, dict) and said.get("interrupted") is True
 
@@ -125,8 +127,8 @@ _DECODER = msgspec.json.Decoder(_Message)
 def parse(message: str | bytes) -> ServerEvent | None:
     """Read one event; None for one that is not used; raises ValueError for what is none."""
     try:
-        events = _DECODER.decode(message).event
-    except msgspec.MsgspecError as wrong:
+        events = decode(_DECODER, message).event
+    except ValueError as wrong:
         raise ValueError(f"not a Nova Sonic event: {wrong}") from None
     found: tuple[ServerEvent | None, ...] = (
         events.content_start,

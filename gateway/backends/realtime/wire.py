@@ -12,6 +12,7 @@ import msgspec
 
 from gateway.events import Entry, Json
 from gateway.ports import ToolSpec
+from gateway.wire_json import decode
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):
@@ -205,10 +206,10 @@ _TYPE = msgspec.json.Decoder(Unknown)
 def parse(text: str | bytes) -> ServerEvent:
     """Read one server event; raises ValueError for what is no event or lacks a needed field."""
     try:
-        kind = _TYPE.decode(text)
+        kind = decode(_TYPE, text)
         decoder = _DECODERS.get(kind.type)
-        return kind if decoder is None else decoder.decode(text)  # type: ignore[return-value]
-    except msgspec.MsgspecError as wrong:
+        return kind if decoder is None else decode(decoder, text)  # type: ignore[return-value]
+    except ValueError as wrong:
         raise ValueError(f"not a Realtime event: {wrong}") from None
 
 

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.line import SipLine
+from gateway.wire_json import decode
 
 LARGEST = 16_384
 """Bytes of a request: a number, an agent and some variables."""
@@ -34,6 +35,9 @@ class Asked:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+_ASKED = msgspec.json.Decoder(Asked)
+
+
 def routes(line: Callable[[], SipLine | None], api_key: str) -> list[BaseRoute]:
     """Make the route; `line` gives the SIP line while it serves."""
 
@@ -47,13 +51,13 @@ def routes(line: Callable[[], SipLine | None], api_key: str) -> list[BaseRoute]:
         try:
             if len(body) > LARGEST:
                 raise ValueError("the request is too large")
-            asked = msgspec.json.decode(body, type=Asked)
+            asked = decode(_ASKED, body)
             order = DialOrder(
                 asked.to, asked.agent, asked.trunk, asked.caller_id, asked.display_name,
                 asked.variables, asked.headers,
             )  # fmt: skip
             serving.dialler.route(order)
-        except (ValueError, msgspec.MsgspecError) as error:
+        except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         return StreamingResponse(_lines(serving, order), media_type="application/x-ndjson")
 

@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from gateway.wire_json import decode as decode_json
+
 TEXT_MOST = 2000
 """Characters that a visitor may type at once."""
 
@@ -116,7 +118,4 @@ _DECODER: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
 
 def decode(text: str) -> Told:
     """Read a message of the page; raises ValueError."""
-    try:
-        return _DECODER.decode(text)
-    except msgspec.MsgspecError as error:
-        raise ValueError(str(error)) from None
+    return decode_json(_DECODER, text)

@@ -11,6 +11,8 @@ import jwt
 import msgspec
 from msgspec import Meta
 
+from gateway.wire_json import decode, known
+
 ALGORITHM = "HS256"
 AUDIENCE = "parley/webrtc"
 
@@ -44,11 +46,15 @@ class Grant:
     "seconds in which the call must begin"
 
 
+_GRANT = msgspec.json.Decoder(Grant, strict=True)
+
+
 def read_grant(body: bytes) -> Grant:
     """Read what a site's server asks for; raises ValueError saying what is wrong."""
     try:
-        grant = msgspec.json.decode(body, type=Grant, strict=True)
-    except msgspec.MsgspecError as error:
+        grant = decode(_GRANT, body)
+        known(grant.metadata)
+    except ValueError as error:
         raise ValueError(str(error)) from None
     if not grant.agent:
         raise ValueError("`agent` is empty")
@@ -117,7 +123,7 @@ class Passes:
             grant = msgspec.convert(
                 {k: v for k, v in claims.items() if k in Grant.__slots__}, type=Grant
             )
-        except (jwt.PyJWTError, msgspec.MsgspecError, TypeError, ValueError):
+        except (jwt.PyJWTError, TypeError, ValueError, OverflowError, RecursionError):
             return "token_invalid"
         self._forget(now)
         if expires <= now:

@@ -93,7 +93,7 @@ class _Server:
         except (openai.APIError, httpx2.HTTPError) as broken:
             said = str(broken) or type(broken).__name__
             raise OSError(f"the model's server failed: {said[:200]}") from broken
-        except ValueError as garbled:
+        except (ValueError, RecursionError) as garbled:
             raise OSError(f"the model's server is not understood: {garbled}"[:200]) from garbled
 
     async def close(self) -> None:

@@ -7,7 +7,6 @@ the end that nobody has heard of.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from openai.types.completion_usage import CompletionUsage
 
 from gateway.events import Json
 from gateway.ports import ModelEvent, ModelUsage, TextDelta, ToolDelta
+from gateway.wire_json import parse
 
 OPEN, CLOSE = "<think>", "</think>"
 """Marks around a chain of thought where a server has no parser for it."""
@@ -86,7 +86,9 @@ class ReplyReader:
         for choice in chunk.choices or ():
             delta = choice.delta
             if delta is not None:
-                text = self._spoken.feed((delta.content or "") + (delta.refusal or ""))
+                # Half a surrogate pair, as of an emoji cut in two, is no text for anybody.
+                said = (delta.content or "") + (delta.refusal or "")
+                text = self._spoken.feed(said.encode(errors="ignore").decode())
                 if text:
                     yield TextDelta(text)
                 for piece in delta.tool_calls or ():
@@ -122,7 +124,7 @@ class ReplyReader:
 def _arguments(call: _Call) -> Json:
     text = "".join(call.arguments).strip()
     try:
-        found = json.loads(text or "{}")
+        found = parse(text or "{}")
     except ValueError:
         found = None
     if not isinstance(found, dict):

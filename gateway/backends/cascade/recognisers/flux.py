@@ -14,6 +14,7 @@ from msgspec import Meta
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords, spread
 from gateway.ports import Transcript, TurnAdvice
+from gateway.wire_json import decode
 
 QUIET = 1.0
 """Seconds that a word may lag behind what was listened to; older silence is settled."""
@@ -189,8 +190,8 @@ class FluxConnection:
     def receive(self, message: bytes) -> Transcript | None:
         """Take what it heard; `transcript` and `words` are always the whole turn so far."""
         try:
-            event = _DECODER.decode(message)
-        except msgspec.DecodeError as wrong:
+            event = decode(_DECODER, message)
+        except ValueError as wrong:
             raise ValueError(f"{wrong}: {message[:80]!r}") from None
         match event:
             case _Info():

@@ -14,6 +14,7 @@ from msgspec import Meta
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords
 from gateway.ports import Transcript
+from gateway.wire_json import decode
 
 MOST_HINTS = 100
 """Deepgram takes up to 500 tokens of key terms; a phrase has a handful."""
@@ -174,8 +175,8 @@ class NovaConnection:
     def receive(self, message: bytes) -> Transcript | None:
         """Take what it heard: a stretch that is final, or the present state of an open one."""
         try:
-            event = _DECODER.decode(message)
-        except msgspec.DecodeError as wrong:
+            event = decode(_DECODER, message)
+        except ValueError as wrong:
             raise ValueError(f"{wrong}: {message[:80]!r}") from None
         match event:
             case _Results():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import wave
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from msgspec import Meta
 
 from gateway.backends.cascade.recognisers.turnwise import Question
 from gateway.backends.cascade.remote import Remote, events, is_json
+from gateway.wire_json import parse
 
 Positive = Annotated[float, Meta(gt=0)]
 
@@ -60,7 +60,7 @@ class Transcriptions:
             "/audio/transcriptions", data=fields, files={"file": file}
         ) as answer:
             if is_json(answer.headers):
-                return _text(json.loads(await answer.aread()))
+                return _text(_parsed(await answer.aread()))
             words = Words()
             async for data in events(answer):
                 if words.feed(_parsed(data)):
@@ -125,13 +125,13 @@ def wav(pcm: bytes, rate: int) -> bytes:
     return file.getvalue()
 
 
-def _parsed(data: str) -> dict[str, Any]:
+def _parsed(data: bytes | str) -> dict[str, Any]:
     try:
-        event = json.loads(data)
+        event = parse(data)
     except ValueError:
         event = None
     if not isinstance(event, dict):
-        raise OSError(f"the recogniser is not understood: {data[:80]}")
+        raise OSError(f"the recogniser is not understood: {data[:80]!r}")
     return event
 
 

@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from gateway.backends.cascade.recognisers.turnwise import Question
 from gateway.backends.socket import ModelSocket
+from gateway.wire_json import decode
 from media.resample import convert
 
 RATE = 16000
@@ -85,8 +86,8 @@ class VllmRealtime:
         text = ""
         while (message := await inbox.get()) is not None:
             try:
-                event = _DECODER.decode(message)
-            except msgspec.DecodeError as wrong:
+                event = decode(_DECODER, message)
+            except ValueError as wrong:
                 raise OSError(f"the recogniser is not understood: {wrong}"[:200]) from None
             match event.type:
                 case "transcription.delta":

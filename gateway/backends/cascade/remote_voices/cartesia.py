@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from gateway.backends.cascade.remote_voices.dialect import NOTHING, VoiceDialect, VoiceNews
+from gateway.wire_json import decode
 
 RATES = (8000, 16000, 22050, 24000, 44100, 48000)
 """What `sample_rate` may be."""
@@ -126,9 +127,9 @@ class CartesiaConnection:
     def receive(self, message: bytes) -> VoiceNews:
         """Take a message."""
         try:
-            event = _DECODER.decode(message)
+            event = decode(_DECODER, message)
             pcm = base64.b64decode(event.data)
-        except (msgspec.DecodeError, ValueError) as wrong:
+        except ValueError as wrong:
             raise ValueError(f"{wrong}: {message[:80]!r}") from None
         if event.context_id not in (None, f"u{self._context}"):
             return NOTHING

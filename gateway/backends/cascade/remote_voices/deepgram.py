@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from gateway.backends.cascade.remote_voices.dialect import NOTHING, VoiceDialect, VoiceNews
+from gateway.wire_json import decode
 
 RATES = (8000, 16000, 24000, 32000, 48000)
 """What `sample_rate` may be for linear16."""
@@ -123,8 +124,8 @@ class AuraConnection:
     def receive(self, message: bytes) -> VoiceNews:
         """Take a message."""
         try:
-            event = _DECODER.decode(message)
-        except msgspec.DecodeError as wrong:
+            event = decode(_DECODER, message)
+        except ValueError as wrong:
             raise ValueError(f"{wrong}: {message[:80]!r}") from None
         match event.type:
             case "Flushed":

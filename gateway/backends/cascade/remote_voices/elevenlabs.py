@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from gateway.backends.cascade.remote_voices.dialect import NOTHING, VoiceDialect, VoiceNews
+from gateway.wire_json import decode
 
 Positive = Annotated[float, Meta(gt=0)]
 
@@ -121,9 +122,9 @@ class ElevenLabsConnection:
     def receive(self, message: bytes) -> VoiceNews:
         """Take a message."""
         try:
-            event = _DECODER.decode(message)
+            event = decode(_DECODER, message)
             pcm = base64.b64decode(event.audio or "")
-        except (msgspec.DecodeError, ValueError) as wrong:
+        except ValueError as wrong:
             raise ValueError(f"{wrong}: {message[:80]!r}") from None
         if event.error:
             raise OSError(f"the voice failed: {event.message or event.error}"[:200])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from gateway.backends.cascade.remote import Remote, events
 from gateway.backends.cascade.remote_voices.spoken_text import Pace, SpokenText
 from gateway.events import Json
 from gateway.ports import SpeechChunk
+from gateway.wire_json import parse
 from media.resample import Resampler
 from tts.clauses import ClauseCutter
 
@@ -131,11 +131,11 @@ class OpenAISpeech:
                     yield base64.b64decode(str(event.get("audio") or event.get("delta") or ""))
 
 
-def _parsed(data: str) -> dict[str, Any]:
+def _parsed(data: bytes | str) -> dict[str, Any]:
     try:
-        event = json.loads(data)
+        event = parse(data)
     except ValueError:
         event = None
     if not isinstance(event, dict):
-        raise OSError(f"the voice is not understood: {data[:80]}")
+        raise OSError(f"the voice is not understood: {data[:80]!r}")
     return event
