@@ -7,10 +7,12 @@ a failure, 2 for wrong use or configuration.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn
 
 from gateway.commands import Command, all_commands, commands, load
 from gateway.toml_file import TomlError
@@ -19,9 +21,18 @@ INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, as everything else here does."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with what is wrong, and where more is said."""
+        said = message.removeprefix("argument ")
+        self.exit(2, f"{self.prog}: {said} ({self.prog} --help says more)\n")
+
+
 def parser(found: Sequence[Command]) -> argparse.ArgumentParser:
     """Make the parser for these commands."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="parley",
         description="Answers phone calls and puts them through to a voice model.",
         epilog="parley COMMAND --help says more.",
@@ -65,6 +76,9 @@ def _messages_to_stderr() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `parley` with these arguments and give the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names of files need not be text
+            stream.reconfigure(errors="surrogateescape")
     top = parser(_wanted(arguments))
     args = top.parse_args(arguments)
     if args.version:
@@ -88,6 +102,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output left (`parley logs | head`); that is no failure of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # What no command expects of its files: a disk that is full, a folder in place of a file.
+        place = f"{error.filename}: " if error.filename is not None else ""
+        print(f"parley: {place}{error.strerror or error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

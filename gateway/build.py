@@ -29,8 +29,12 @@ class Built:
 def build(settings: RuntimeSettings, speech: Path) -> Built:
     """Build every shape of the detector, and compare its answers with the processor's.
 
-    `speech` is a folder of recordings. Raises ProviderMissing, ModelMissing or ModelWrong.
+    `speech` is a folder of recordings. Raises ProviderMissing, ModelMissing, ModelWrong, or
+    ValueError where it holds none that can be read.
     """
+    recordings = load(speech)
+    if not recordings:
+        raise ValueError(f"{speech} holds no recording at 8000 or 16000 Hz")
     runtime = Runtime(settings)
     began = time.monotonic()
     assessor = TurnAssessor(runtime)
@@ -38,7 +42,6 @@ def build(settings: RuntimeSettings, speech: Path) -> Built:
     seconds = time.monotonic() - began
     got = [loaded.got for loaded in runtime.loaded if "smart-turn" in loaded.model]
     plain = Runtime(RuntimeSettings())
-    recordings = load(speech)
     try:
         agreement = compare(ask(assessor, recordings), ask(TurnAssessor(plain), recordings))
     finally:
@@ -51,7 +54,10 @@ def load(folder: Path) -> list[tuple[Samples, int]]:
     """Read the recordings below a folder: mono, at a rate the detector takes."""
     found = []
     for path in sorted([*folder.rglob("*.flac"), *folder.rglob("*.wav")]):
-        samples, rate = soundfile.read(path, dtype="int16", always_2d=True)
+        try:
+            samples, rate = soundfile.read(path, dtype="int16", always_2d=True)
+        except soundfile.LibsndfileError as error:
+            raise ValueError(f"{path}: {error.error_string}") from None
         if rate in (8000, 16000):
             found.append((np.ascontiguousarray(samples[:, 0]), int(rate)))
     return found

@@ -86,6 +86,8 @@ def parse(text: str, name: str) -> TomlFile:
     """Parse TOML text; raise TomlError with the line of a syntax error."""
     try:
         table = tomllib.loads(text)
+    except RecursionError:
+        raise TomlError(name, [Mistake("", 0, "nested too deeply")]) from None
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1

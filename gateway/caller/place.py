@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
-import soundfile
 
 from gateway.caller.measure import measure
 from gateway.caller.network import NetworkSettings
@@ -17,8 +16,11 @@ from gateway.caller.phone import CallerEvent, CallerLine, Phone
 from gateway.caller.plan import CallPlan
 from gateway.caller.report import CallReport
 from gateway.caller.sip import SipCaller
+from gateway.caller.sound import write
 from gateway.caller.twilio import TwilioCaller
 from gateway.caller.webrtc import WebrtcCaller
+from gateway.lines.sip.address import parse_uri
+from gateway.lines.sip.routing import transport_of
 
 Watch = Callable[[str, CallerEvent], None]
 """Told of each event as it happens, with the call's id."""
@@ -40,9 +42,20 @@ def parse_target(text: str) -> Target:
 
     Raises ValueError saying what is allowed.
     """
+    try:
+        return _target(text)
+    except ValueError as error:
+        said = str(error)
+        raise ValueError(said if repr(text) in said else f"{text!r}: {said}") from None
+
+
+def _target(text: str) -> Target:
     line, _, address = text.partition(":")
     if line in ("sip", "sips"):
         SipCaller(text)
+        uri = parse_uri(text)
+        if transport_of(uri) is None and any(key == "transport" for key in uri.parameters):
+            raise ValueError("transport: allowed are udp, tcp and tls")
         return Target("sip", text)
     if line == "webrtc":
         return Target(line, address, WebrtcCaller(address).rate)
@@ -50,6 +63,7 @@ def parse_target(text: str) -> Target:
         allowed = "twilio:ws://..., sip:user@host and webrtc:http://..."
         raise ValueError(f"{text!r} names no line that can be called; allowed: {allowed}")
     parts = urlsplit(address)
+    _ = parts.port  # raises ValueError where it is none
     if parts.scheme not in ("ws", "wss") or not parts.hostname:
         raise ValueError(f"{text!r}: after twilio: comes a ws:// or wss:// address")
     return Target(line, address)
@@ -141,7 +155,10 @@ def _finish(call_id: str, phone: Phone, record: Path | None) -> CallReport:
     by, reason = phone.outcome or ("failure", "never ended")
     figures = measure(phone.tape)
     if record is not None:
-        _write(record, phone)
+        try:
+            _write(record, phone)
+        except OSError as error:
+            phone.complain(f"the recording was not written: {error}")
     late = phone.schedule.lateness
     return CallReport(
         call_id=call_id,
@@ -171,4 +188,4 @@ def _write(path: Path, phone: Phone) -> None:
         samples = np.frombuffer(tape.form.decode(piece.payload), dtype="<i2")
         both[piece.start : piece.start + len(samples), 0] = samples
     path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path, both, tape.form.rate, subtype="PCM_16")
+    write(path, both, tape.form.rate)

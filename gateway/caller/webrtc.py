@@ -54,6 +54,7 @@ class WebrtcCaller:
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
+        _ = parts.port  # raises ValueError where it is none
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{self.url!r} is no http:// or https:// address")
 

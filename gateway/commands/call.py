@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.options import add_json, complain, print_json
+from gateway.options import (
+    add_json,
+    complain,
+    number,
+    print_json,
+    seconds,
+    sound_file,
+    whole,
+)
 
 if TYPE_CHECKING:
     from gateway.caller.phone import CallerEvent
@@ -45,23 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="play this so long after the next reply begins",
     )
     said.add_argument("--key", action="append", metavar="DIGITS@SECONDS", type=_key, default=[])
-    said.add_argument("--hang-up-after", type=float, metavar="SECONDS")
+    said.add_argument("--hang-up-after", type=seconds, metavar="SECONDS")
     said.add_argument(
         "--silence",
-        type=float,
+        type=seconds,
         default=0.7,
         metavar="SECONDS",
         help="of the agent, after which it is the caller's turn (default 0.7)",
     )
-    many = parser.add_argument_group("many at once, and the network as it is")
-    many.add_argument("--calls", type=int, default=1, metavar="N")
-    many.add_argument("--rate", type=float, default=1.0, metavar="R", help="begun per second")
-    many.add_argument("--loss", type=float, default=0.0, metavar="PCT")
-    many.add_argument("--jitter", type=float, default=0.0, metavar="MS")
-    many.add_argument(
-        "--drop-silent-frames", action="store_true", help="send nothing while the caller is silent"
-    )
-    many.add_argument("--seed", type=int, default=1, metavar="N", help="of loss and jitter")
+    _add_network(parser)
     door = parser.add_argument_group(
         "getting in", "TWILIO_AUTH_TOKEN, where it is set, signs as Twilio does"
     )
@@ -82,18 +82,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _add_network(parser: argparse.ArgumentParser) -> None:
+    many = parser.add_argument_group("many at once, and the network as it is")
+    many.add_argument("--calls", type=whole(1), default=1, metavar="N")
+    many.add_argument(
+        "--rate",
+        type=number(0, 1000, above=True),
+        default=1.0,
+        metavar="R",
+        help="begun per second",
+    )
+    many.add_argument("--loss", type=number(0, 99), default=0.0, metavar="PCT")
+    many.add_argument("--jitter", type=number(0, 10_000), default=0.0, metavar="MS")
+    many.add_argument(
+        "--drop-silent-frames", action="store_true", help="send nothing while the caller is silent"
+    )
+    many.add_argument("--seed", type=whole(0), default=1, metavar="N", help="of loss and jitter")
+
+
 def _cut_in(text: str) -> tuple[str, Path, float]:
-    path, at, seconds = text.rpartition("@")
+    path, at, after = text.rpartition("@")
     if not at:
         raise argparse.ArgumentTypeError(f"{text!r} has no @SECONDS")
-    return "cut_in", Path(path), _seconds(seconds)
+    return "cut_in", Path(path), seconds(after)
 
 
 def _key(text: str) -> tuple[str, float]:
-    digits, at, seconds = text.rpartition("@")
+    digits, at, after = text.rpartition("@")
     if not at or not digits or not set(digits.upper()) <= set("0123456789*#ABCD"):
         raise argparse.ArgumentTypeError(f"{text!r} is not DIGITS@SECONDS")
-    return digits.upper(), _seconds(seconds)
+    return digits.upper(), seconds(after)
 
 
 def _parameter(text: str) -> tuple[str, str]:
@@ -101,13 +119,6 @@ def _parameter(text: str) -> tuple[str, str]:
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name, value
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -152,10 +163,8 @@ def _wanted(args: argparse.Namespace) -> tuple[Target, CallPlan, CallOptions]:
     from gateway.caller.plan import CallPlan, CutIn, Keys, Say
     from gateway.caller.sound import load
 
-    if args.calls < 1 or args.rate <= 0:
-        raise ValueError("--calls and --rate must be more than 0")
-    if not 0 <= args.loss < 100 or args.jitter < 0:
-        raise ValueError("--loss is a percentage below 100, --jitter is not negative")
+    if args.record is not None:
+        sound_file("--record", args.record)
     target = parse_target(args.target)
     steps: Sequence[tuple[str, Path, float]] = args.steps or ()
     sounds = {path: load(path, target.rate) for _, path, _ in steps}

@@ -70,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
     }
     key = chosen.sip.api_key or os.environ.get("SIP_API_KEY", "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
+    if ":" in host:
+        host = "[::1]" if host == "::" else f"[{host}]"
     url = f"http://{host}:{chosen.server.port}/sip/calls"
     try:
         with httpx.stream(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gateway.options import add_config, add_json, complain, settings
+from gateway.options import add_config, add_json, complain, settings, whole
 
 NAME = "logs"
 HELP = "tail the call log, for people or as JSON"
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n",
         "--lines",
-        type=int,
+        type=whole(0),
         metavar="N",
         help=f"how many of the last lines (default {SHOWN_LINES}; with --call, and for 0: all)",
     )
@@ -40,6 +40,9 @@ def run(args: argparse.Namespace) -> int:
     if str(path) == "-":
         complain("log.path is `-`: the log goes to the standard output of `parley serve`")
         return 2
+    if path.is_dir():
+        complain(f"{'--file' if args.file else 'log.path'}: {path} is a folder")
+        return 2
     if not args.follow and not path.exists():
         complain(f"there is no log at {path} yet; a call makes one")
         return 1
@@ -47,8 +50,14 @@ def run(args: argparse.Namespace) -> int:
     count = default if args.lines is None else args.lines or None
     teller = Teller(Console(highlight=False), args.call, raw=args.json)
     told = 0
-    for lines in batches(path, count, args.follow):
-        told += sum(teller.tell(raw) is not None for raw in lines)
+    try:
+        for lines in batches(path, count, args.follow):
+            told += sum(teller.tell(raw) is not None for raw in lines)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        complain(f"{path}: {error.strerror}")
+        return 1
     if args.call and not told:
         complain(f"no call in {path} has an id that begins or ends with {args.call}")
         return 1

@@ -78,6 +78,9 @@ def _build(args: argparse.Namespace) -> int:
     except (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing) as error:
         complain(str(error))
         return 2
+    except ValueError as error:
+        complain(f"--speech: {error}")
+        return 2
     found = built.agreement
     if args.json:
         document = {"providers": built.providers, "seconds": round(built.seconds, 2)}

@@ -35,6 +35,9 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         complain(f"--since: {error}")
         return 2
+    if path.is_dir():
+        complain(f"{'--file' if args.file else 'log.path'}: {path} is a folder")
+        return 2
     files = all_files(path)
     if not files:
         complain(f"there is no log at {path} yet; a call makes one")

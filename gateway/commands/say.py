@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.options import add_config, add_json, complain, print_json, settings
+from gateway.options import add_config, add_json, complain, print_json, settings, sound_file
+from gateway.wire_json import clean
 
 if TYPE_CHECKING:
     from gateway.ports import Voice
@@ -86,21 +87,30 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     import numpy as np
-    import soundfile
 
     from gateway.backends.cascade.voices import LocalVoice
+    from gateway.caller.sound import write
     from inference.runtime import Runtime
 
-    runtime = Runtime(settings(args).runtime)
+    chosen = settings(args)
+    try:
+        sound_file("-o", args.output)
+    except (OSError, ValueError) as error:
+        complain(str(error))
+        return 1 if isinstance(error, OSError) else 2
+    runtime = Runtime(chosen.runtime)
     try:
         voice = LocalVoice(runtime)
         voice.load()
-        report, pcm = asyncio.run(speak(voice, args.text, args.rate))
+        report, pcm = asyncio.run(speak(voice, clean(args.text), args.rate))
         if not pcm:
             complain("there is nothing to say in that text")
             return 1
-        soundfile.write(args.output, np.frombuffer(pcm, "<i2"), args.rate, subtype="PCM_16")
-    except (OSError, RuntimeError, ValueError) as error:
+        write(args.output, np.frombuffer(pcm, np.int16), args.rate)
+    except OSError as error:
+        complain(f"{args.output}: {error.strerror}" if error.strerror else str(error))
+        return 1
+    except (RuntimeError, ValueError) as error:
         complain(str(error))
         return 1
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gateway.options import add_config, complain, settings
+from gateway.options import add_config, complain, settings, whole
 
 NAME = "serve"
 HELP = "answer calls until stopped; SIGTERM lets calls in progress finish"
@@ -13,7 +13,9 @@ HELP = "answer calls until stopped; SIGTERM lets calls in progress finish"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("--host", help="instead of server.host")
-    parser.add_argument("--port", type=int, help="instead of server.port; 0: any free one")
+    parser.add_argument(
+        "--port", type=whole(0, 65535), help="instead of server.port; 0: any free one"
+    )
     add_config(parser)
 
 

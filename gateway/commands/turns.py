@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.options import add_config, add_json, complain, print_json, settings
+from gateway.options import add_config, add_json, complain, number, print_json, settings
 
 if TYPE_CHECKING:
     from turn.offline import Line
@@ -23,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="WAV", help="mono, any usual rate")
     parser.add_argument("--profile", metavar="NAME", help="of patience, instead of turn.profile")
     parser.add_argument(
-        "--silence", type=_seconds, metavar="SECONDS", help="a plain timer instead, to compare with"
+        "--silence",
+        type=number(0.05, 30, of="a number of seconds"),
+        metavar="SECONDS",
+        help="a plain timer instead, to compare with",
     )
     parser.add_argument(
         "--agent-speaking",
@@ -37,24 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
 
 
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.05 <= value <= 30:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0.05 to 30")
-    return value
-
-
 def _span(text: str) -> tuple[float, float]:
     first, _, last = text.partition("-")
     try:
         span = float(first), float(last)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not FROM-TO, as in 1.5-4") from None
-    if not 0 <= span[0] < span[1]:
-        raise argparse.ArgumentTypeError(f"{text!r} does not go forward")
+    if not 0 <= span[0] < span[1] <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} does not go forward, from 0 to 86400")
     return span
 
 

@@ -6,6 +6,7 @@ DuckDB reads the files and computes; a line that is not JSON is counted and left
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -116,23 +117,23 @@ def report(files: Sequence[Path], since: datetime | None = None) -> Report:
 
 def _open(base: duckdb.DuckDBPyConnection, files: Sequence[Path], since: datetime | None) -> int:
     """Load the log into the table `log`; give the number of lines that are no JSON."""
-    names = [str(each) for each in files if each.exists() and each.stat().st_size]
-    if not names:
+    there = [each for each in files if each.exists() and each.stat().st_size]
+    if not there:
         base.execute(
             "create table log (line json, ts varchar, call varchar, moment double, event varchar)"
         )
         return 0
-    # One column, one row a line: a line that is no JSON is then a row like any other.
-    base.execute(
-        """
-        create temp table raw as
-        select try_cast(text as json) as line from read_csv(
-          ?, header = false, columns = {'text': 'varchar'}, delim = '\x01', quote = '',
-          escape = '', strict_mode = false, max_line_size = 16000000, null_padding = true
-        ) where trim(text) <> ''
-        """,
-        [names],
-    )
+    with tempfile.TemporaryDirectory(prefix="parley-") as folder:
+        # Under names of our own: duckdb takes some for patterns, and none that is no text.
+        names = [Path(folder) / f"{number}.jsonl" for number in range(len(there))]
+        for name, path in zip(names, there, strict=True):
+            name.symlink_to(path.absolute())
+        try:
+            _load(base, names)
+        except duckdb.Error:  # what is in them is no text
+            for name in names:
+                _as_text(name)
+            _load(base, names)
     base.execute(
         """
         create table log as
@@ -144,6 +145,30 @@ def _open(base: duckdb.DuckDBPyConnection, files: Sequence[Path], since: datetim
     )
     counted = base.execute("select count(*) from raw where line is null").fetchone()
     return int(counted[0]) if counted else 0
+
+
+def _load(base: duckdb.DuckDBPyConnection, names: Sequence[Path]) -> None:
+    """Load files into the table `raw`: one column, one row a line, NULL where it is no JSON."""
+    base.execute(
+        """
+        create or replace temp table raw as
+        select try_cast(text as json) as line from read_csv(
+          ?, header = false, columns = {'text': 'varchar'}, delim = '\x01', quote = '',
+          escape = '', strict_mode = false, max_line_size = 16000000, null_padding = true
+        ) where trim(text) <> ''
+        """,
+        [[str(each) for each in names]],
+    )
+
+
+def _as_text(name: Path) -> None:
+    """Put a copy in a link's place, with a sign for everything that is no printable text."""
+    lines = name.read_bytes().splitlines()
+    name.unlink()
+    with name.open("w") as copy:
+        for line in lines:
+            text = line.decode(errors="replace")
+            copy.write("".join(c if c.isprintable() else "?" for c in text) + "\n")
 
 
 def _text(moment: datetime) -> str:
@@ -241,11 +266,11 @@ def parse_since(text: str, now: datetime) -> datetime:
 
     What names no zone is meant in the local one.
     """
-    if span := _SPAN.fullmatch(text.strip()):
-        return now - timedelta(**{_UNITS[span[2]]: float(span[1])})
     try:
-        return datetime.fromisoformat(text.strip()).astimezone()
-    except ValueError:
+        if span := _SPAN.fullmatch(text.strip()):
+            return now - timedelta(**{_UNITS[span[2]]: float(span[1])})
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError):  # OverflowError: before or after all calendars
         raise ValueError(
             f"found {text!r}, it must be a span like 90m, 2h or 1d, or a time like "
             f"2026-03-02 or 2026-03-02T14:00"

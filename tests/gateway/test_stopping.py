@@ -86,3 +86,28 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
         status, said = served(tmp_path, {"sip": sip})
         assert status == 1
         assert said == f"parley: sip.host and sip.tcp: {place}Address already in use"
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        (
+            {"server": {"host": "no host"}},
+            "server.host and server.port: cannot listen on no host:0",
+        ),
+        ({"server": {"host": "192.0.2.1"}}, "server.port: cannot listen on 192.0.2.1:0: Cannot as"),
+        ({"log": {"path": "."}}, "log.path: "),
+        (
+            {"sip": {"enabled": True, "udp": 0, "tcp": 0, "authorities": "gone"}},
+            "sip.authorities: ",
+        ),
+        ({"sip": {"enabled": True, "udp": 0, "tcp": 0, "hold_music": "gone"}}, "sip.hold_music: "),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_line(
+    tmp_path: Path, sections: dict[str, dict[str, object]], said: str
+) -> None:
+    status, told = served(tmp_path, sections)
+    assert status == 1
+    assert said in told
+    assert told.count("\n") == 0

@@ -56,9 +56,7 @@ def test_steps_keep_their_order(wav: str, monkeypatch: pytest.MonkeyPatch) -> No
     [
         ["tel:123"],
         [NOBODY, "--say", "none.wav"],
-        [NOBODY, "--calls", "0"],
-        [NOBODY, "--loss", "100"],
-        [NOBODY, "--jitter", "-1"],
+        [NOBODY, "--record", "out"],
     ],
 )
 def test_wrong_use_is_told_in_one_line(
