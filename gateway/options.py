@@ -81,7 +81,7 @@ def sound_file(option: str, path: Path) -> None:
     if path.is_dir():
         raise ValueError(f"{option}: {path} is a folder")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{option}: there is no folder {path.parent}")
+        raise FileNotFoundError(f"{option}: {path}: there is no folder {path.parent}")
 
 
 def settings(args: argparse.Namespace) -> Settings:

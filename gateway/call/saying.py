@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
 from gateway.call.state import Event
 from gateway.call.tasks import Tasks
 from gateway.events import AgentAudio, PlayoutDry, Record, UtteranceEnded, Word
+
+RENDER_SECONDS = 8.0
+"""The embedded voice renders a sentence in half a second; on a busy machine in several."""
 
 
 class FixedLine(Protocol):
@@ -63,9 +67,11 @@ class Saying:
 
     async def _render(self, utterance: int, text: str) -> None:
         try:
-            line = await self._book.render(text, self._rate)
-        except OSError as broken:
-            self._note(Record("fault", {"part": "voice", "reason": str(broken)}))
+            async with asyncio.timeout(RENDER_SECONDS):
+                line = await self._book.render(text, self._rate)
+        except OSError as broken:  # TimeoutError is one
+            reason = str(broken) or "a line was not rendered in time"
+            self._note(Record("fault", {"part": "voice", "reason": reason}))
             # The wait for a line that cannot be said must still end.
             self._post(PlayoutDry())
         else:

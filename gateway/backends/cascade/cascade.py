@@ -315,10 +315,11 @@ class Cascade:
             await job.confirmed.wait()
         spoken: list[str] = []
         samples = 0
-        sound = self._voice.speak(Drain(tokens), rate)
+        drain = Drain(tokens)
+        sound = self._voice.speak(drain, rate)
         try:
             while True:
-                chunk = await anext(sound, None)
+                chunk = await drain.sound(sound, self._settings.voice_seconds)
                 if chunk is None:
                     break
                 await job.confirmed.wait()

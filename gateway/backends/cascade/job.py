@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.events import AnswerTool, Entry
+from gateway.ports import SpeechChunk
 
 Part = Literal["recogniser", "model", "voice"]
 
@@ -21,6 +22,8 @@ class CascadeSettings:
     first_token_seconds: float = 8.0
     token_seconds: float = 5.0
     "the longest gap between two tokens"
+    voice_seconds: float = 5.0
+    "the longest silence of a voice that has words; hosted ones fail by their own bounds before"
     draft_voice: bool = False
     "synthesise drafts too; their sound still waits for the confirmation"
 
@@ -58,13 +61,44 @@ class Drain:
     def __init__(self, tokens: asyncio.Queue[str | None]) -> None:
         self._tokens = tokens
         self._over = False
+        self._waits = False
+        self._limit: asyncio.Timeout | None = None
+        self._seconds = 0.0
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
 
     async def __anext__(self) -> str:
-        token = None if self._over else await self._tokens.get()
+        token = None if self._over else await self._next()
         if token is None:
             self._over = True
             raise StopAsyncIteration
         return token
+
+    async def sound(self, voice: AsyncIterator[SpeechChunk], seconds: float) -> SpeechChunk | None:
+        """Wait for what a voice makes of the tokens; raises TimeoutError.
+
+        It may be silent for `seconds`, not counting the time it waits for a token itself.
+        """
+        async with asyncio.timeout(None) as self._limit:
+            self._seconds = seconds
+            self._count()
+            try:
+                return await anext(voice, None)
+            finally:
+                self._limit = None
+
+    async def _next(self) -> str | None:
+        self._waits = True
+        self._count()
+        try:
+            return await self._tokens.get()
+        finally:
+            self._waits = False
+            self._count()
+
+    def _count(self) -> None:
+        """Begin to count the voice's silence, or stop while the model is waited for."""
+        if self._limit is not None and not self._limit.expired():
+            now = asyncio.get_running_loop().time()
+            self._limit.reschedule(None if self._waits else now + self._seconds)

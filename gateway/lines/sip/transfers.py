@@ -32,6 +32,9 @@ from gateway.lines.sip.vocabulary import (
 
 log = structlog.get_logger("sip")
 
+SUMMARY_SECONDS = 8.0
+"""How long the voice may take to speak a summary, while the person it is for waits."""
+
 LEAVE_AFTER = 0.5
 """Seconds between a transfer's success and our BYE, if the far side did not hang up itself."""
 
@@ -84,7 +87,9 @@ class Transfers:
         leg.entertain(self._music)
         try:
             member = await self._consult(leg, address)
-            await self._tell(member, await speak(leg.info.agent, summary, 8000))
+            async with asyncio.timeout(SUMMARY_SECONDS):
+                sound = await speak(leg.info.agent, summary, 8000)
+            await self._tell(member, sound)
             call = self._network.core.call(member.key)
             if call is None or call.dialog is None:
                 raise OSError("the person hung up")
