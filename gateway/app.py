@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -80,7 +81,11 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         _say_loaded(runtime)
         exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
         pacer = Pacer(time.sleep)
-        admission = AdmissionSettings(settings.limits.calls, drain_seconds=settings.server.drain)
+        admission = AdmissionSettings(
+            settings.limits.calls,
+            retry_after=math.ceil(settings.limits.retry_after),
+            drain_seconds=settings.server.drain,
+        )
         switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
         twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)
         webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default)

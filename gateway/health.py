@@ -38,7 +38,7 @@ def routes(switchboard: Switchboard, pacer: Pacer) -> list[BaseRoute]:
         if refusal is None:
             return JSONResponse({"ready": True})
         return JSONResponse(
-            {"ready": False, "reason": refusal.kind},
+            {"ready": False, "reason": refusal.kind, "cause": refusal.cause},
             status_code=503,
             headers={"Retry-After": str(refusal.retry_after)},
         )

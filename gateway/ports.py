@@ -128,6 +128,10 @@ class Refusal:
     retry_after: int = 0
     "seconds, where trying again makes sense"
     text: str = ""
+    "for people"
+    cause: Literal["", "calls", "late", "connecting", "ports"] = ""
+    """what makes it busy: calls at their limit, ticks that come late, calls that are not up yet, no
+    port left"""
 
 
 # --- backends ----------------------------------------------------------------------------------

@@ -67,6 +67,8 @@ def _started(state: CallState, event: CallStarted, now: float) -> Effects:
         "direction": info.direction,
         "codec": info.codec,
     }
+    if own := info.variables.get("sip_call_id"):
+        fields["sip_call_id"] = own  # what the caller's side, and every proxy between, knows it by
     effects: Effects = [Record("call_started", fields)]
     greeting = state.speak(state.settings.lines.greeting, "greeting")
     if not greeting:

@@ -28,6 +28,8 @@ class AdmissionSettings:
     "calls at once; 0: no limit but what is felt"
     late_share: float = 0.05
     "share of the last seconds' ticks more than 5 ms late: callers hear it from about there"
+    retry_after: int = RETRY_AFTER
+    "seconds a refused caller is told to wait"
     drain_seconds: float = 60.0
     "how long calls in progress may go on after the process was asked to stop"
 
@@ -61,8 +63,21 @@ class Switchboard:
         refusal = self._refusal(agent)
         if refusal is not None:
             self.refused += 1
-            log.info("call_refused", agent=agent, kind=refusal.kind)
+            self._tell(agent, refusal)
         return refusal
+
+    def _tell(self, agent: str, refusal: Refusal) -> None:
+        """Say why a call was refused, with the figures it was judged by."""
+        fields: dict[str, object] = {"agent": agent, "kind": refusal.kind}
+        match refusal.cause:
+            case "calls":
+                fields |= {"cause": "calls", "limit": self._settings.calls}
+            case "late":
+                late, limit = round(self._late(), 3), self._settings.late_share
+                fields |= {"cause": "late", "late_share": late, "limit": limit}
+            case _:
+                pass
+        log.info("call_refused", calls=len(self._calls), **fields)
 
     def would_refuse(self) -> Refusal | None:
         """Say why a call for any agent would be refused now."""
@@ -82,19 +97,24 @@ class Switchboard:
         task.add_done_callback(lambda _: self._ended(call))
 
     def _refusal(self, agent: str | None) -> Refusal | None:
+        wait = self._settings.retry_after
         if self._draining or self._group is None:
-            return Refusal("draining", RETRY_AFTER, "The gateway is being restarted.")
+            return Refusal("draining", wait, "The gateway is being restarted.")
         if agent is not None and not self._knows(agent):
             return Refusal("unknown_agent", text=f"There is no agent named {agent!r}.")
         limit = self._settings.calls
         if limit and len(self._calls) >= limit:
-            return Refusal("busy", RETRY_AFTER, "All lines are busy.")
-        recent = self._pacer.recent
-        if self._calls and len(recent) == recent.maxlen:
-            late = sum(1 for one in recent if one > 0.005) / len(recent)
-            if late > self._settings.late_share:
-                return Refusal("busy", RETRY_AFTER, "All lines are busy.")
+            return Refusal("busy", wait, "All lines are busy.", "calls")
+        if self._calls and self._late() > self._settings.late_share:
+            return Refusal("busy", wait, "All lines are busy.", "late")
         return None
+
+    def _late(self) -> float:
+        """Give the share of late ticks, once there are enough of them to say."""
+        recent = self._pacer.recent
+        if len(recent) < (recent.maxlen or 1):
+            return 0.0
+        return sum(1 for one in recent if one > 0.005) / len(recent)
 
     def _ended(self, call: Call) -> None:
         self._calls.pop(call, None)

@@ -93,6 +93,8 @@ class Phone:
         "what the far side did against its protocol, each kind once"
         self.answered = False
         "something of the agent's has arrived"
+        self.known_as = ""
+        "how the gateway names the call in its log, where it says so"
         self.outcome: tuple[EndedBy, str] | None = None
         self.over = asyncio.Event()
         self.schedule = Schedule()

@@ -95,7 +95,7 @@ async def place_call(
     phone = Phone(plan, line.form, chosen.network, seen)
     await line.call(call_id, phone)
     # Other calls of this process must not wait for the arithmetic.
-    return await asyncio.to_thread(_finish, call_id, phone, chosen.record)
+    return await asyncio.to_thread(_finish, phone.known_as or call_id, phone, chosen.record)
 
 
 def _line(target: Target, options: CallOptions) -> CallerLine:

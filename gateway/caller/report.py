@@ -64,6 +64,7 @@ class CallReport:
     """All of one call."""
 
     call_id: str
+    "by which `parley logs --call` finds it in the gateway's log"
     answered: bool
     ended_by: Literal["caller", "agent", "failure"]
     reason: str

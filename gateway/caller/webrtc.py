@@ -247,6 +247,8 @@ class Browser:
             return
         if self._told is not None:
             self._told(message)
+        if message.get("type") == "hello":
+            self._phone.known_as = str(message.get("call", ""))
         if message.get("type") == "end" and not self._ended:
             self._ended = True
             self._session = ""

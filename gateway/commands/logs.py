@@ -17,7 +17,12 @@ SHOWN_LINES = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("-f", "--follow", action="store_true", help="go on as lines come")
-    parser.add_argument("--call", default="", metavar="ID", help="one call; its last letters do")
+    parser.add_argument(
+        "--call",
+        default="",
+        metavar="ID",
+        help="one call, by its id or SIP's Call-ID; the last letters do",
+    )
     parser.add_argument(
         "-n",
         "--lines",

@@ -72,6 +72,13 @@ def parse(raw: bytes) -> LogLine:
 
 def is_call(line: LogLine, wanted: str) -> bool:
     """Say whether a line belongs to a call, named by its id or by either end of it."""
-    return not wanted or (
-        bool(line.call) and (line.call.endswith(wanted) or line.call.startswith(wanted))
-    )
+    return not wanted or _named(line.call, wanted)
+
+
+def is_called(line: LogLine, wanted: str) -> bool:
+    """Say whether a line begins a call that SIP knows by that id, or by either end of it."""
+    return line.event == "call_started" and _named(line.text("sip_call_id"), wanted)
+
+
+def _named(name: str, wanted: str) -> bool:
+    return bool(name) and (name.endswith(wanted) or name.startswith(wanted))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from gateway.observe.lines import LogLine, is_call, parse
+from gateway.observe.lines import LogLine, is_call, is_called, parse
 from gateway.observe.story import Story
 from gateway.observe.tail import Tail, beginning
 
@@ -64,6 +64,8 @@ class Teller:
         self._call = call
         self._raw = raw
         self._story = Story(tagged=tagged and not call)
+        self._known: set[str] = set()
+        "ids of calls that were asked for by what SIP calls them"
         self._number = 0
         self.bad = 0
         "lines that could not be read"
@@ -76,7 +78,9 @@ class Teller:
         except ValueError as error:
             self._complain(raw, str(error))
             return None
-        if not is_call(line, self._call):
+        if self._call and is_called(line, self._call):
+            self._known.add(line.call)
+        if not is_call(line, self._call) and line.call not in self._known:
             return None
         if self._raw:
             sys.stdout.buffer.write(raw + b"\n")

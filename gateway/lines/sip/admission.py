@@ -84,14 +84,25 @@ class Admission:
         return None if wanted == "required" else "never"
 
 
+CAUSES = {
+    "calls": "as many calls as may be",
+    "late": "sound would come late",
+    "connecting": "too many calls are being set up",
+    "ports": "no media port is left",
+}
+
+
 def rejection(refusal: Refusal) -> Rejection:
     """Say a refusal in SIP's words."""
     headers: tuple[tuple[str, str], ...] = ()
     if refusal.retry_after:
         headers = (("Retry-After", str(refusal.retry_after)),)
+    if refusal.cause:
+        # RFC 3261, section 20.43: 399 is for whatever a person or a log is to be told.
+        headers += (("Warning", f'399 parley "{CAUSES[refusal.cause]}"'),)
     match refusal.kind:
         case "busy" if not refusal.retry_after:
-            return Rejection(486, refusal.text or "busy")
+            return Rejection(486, refusal.text or "busy", headers)
         case "busy" | "draining":
             return Rejection(503, refusal.text or refusal.kind, headers)
         case "unknown_agent":

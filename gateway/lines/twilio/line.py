@@ -103,7 +103,7 @@ class TwilioLine:
         if refusal is None:
             return ticket
         code = TRY_AGAIN_LATER if refusal.kind in ("busy", "draining") else POLICY_VIOLATION
-        return stream.Refused(code, refusal.kind)
+        return stream.Refused(code, ": ".join(filter(None, (refusal.kind, refusal.cause))))
 
     def _ticket(self, start: wire.StartDetail) -> Ticket | str:
         given = start.custom_parameters

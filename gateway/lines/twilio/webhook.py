@@ -110,7 +110,9 @@ class Webhooks:
         return wanted or self.settings.numbers.get(form.get("To", ""), "") or self.default_agent
 
     def _refused(self, refusal: Refusal, call_sid: str, agent: str) -> Response:
-        log.info("call_refused", call_id=call_sid, agent=agent, reason=refusal.kind)
+        log.info(
+            "call_refused", call_id=call_sid, agent=agent, reason=refusal.kind, cause=refusal.cause
+        )
         return _xml(twiml.refuse(refusal, self.settings))
 
     async def _form(self, request: Request) -> dict[str, str] | Response:

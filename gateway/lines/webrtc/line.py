@@ -88,7 +88,7 @@ class WebrtcLine:
             return Refusal("draining", 5, "The gateway is being restarted.")
         pending = sum(1 for one in self.sessions.values() if one.leg is None)
         if pending >= self.settings.pending:
-            return Refusal("busy", 5, "All lines are busy.")
+            return Refusal("busy", 5, "All lines are busy.", "connecting")
         return self._answer.admit(agent)
 
     def admit(self, caller: Caller, agent: str) -> Admitted | Denied:

@@ -123,6 +123,7 @@ class Signalling:
         # The cheap questions first; nothing is used up by a call that cannot be.
         refusal = self._line.busy(agent)
         if refusal is not None:
+            log.info("call_refused", agent=agent, reason=refusal.kind, cause=refusal.cause)
             return _refused(refusal)
         admitted = self._line.admit(caller, agent)
         if isinstance(admitted, Denied):
@@ -137,7 +138,7 @@ class Signalling:
             opened = await self._line.open(admitted, agreed, caller.origin, self._hosts(request))
         except OSError as error:
             log.warning("no_port", reason=str(error))
-            return _refused(Refusal("busy", 5, "All lines are busy."))
+            return _refused(Refusal("busy", 5, "All lines are busy.", "ports"))
         agent = request.path_params["agent"]
         response = Response(opened.answer, 201, media_type=SDP)
         response.headers["Location"] = f"/webrtc/{agent}/{opened.name}"
@@ -300,6 +301,8 @@ def _refused(refusal: Refusal) -> Response:
         "status": status,
         "kind": refusal.kind,
     }
+    if refusal.cause:
+        document["cause"] = refusal.cause
     headers: dict[str, str] = {}
     if refusal.retry_after:
         headers["Retry-After"] = str(refusal.retry_after)

@@ -27,6 +27,7 @@ def test_what_is_said_comes_back_and_is_measured() -> None:
             report = await place_call(plan, parse_target(f"webrtc:{served.url}"))
             assert (report.answered, report.ended_by, report.reason) == (True, "caller", "done")
             assert report.problems == ()
+            assert report.call_id == parties.all[0].leg.info.call_id
             (turn,) = report.turns
             assert turn.reply_seconds == pytest.approx(1.5, abs=0.1)
             assert report.missing_or_late_frames == 0

@@ -118,3 +118,19 @@ def test_report_is_laid_out_for_people(log: Path, capsys: pytest.CaptureFixture[
 def test_report_of_a_time_nobody_understands(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "--since", "soon"]) == 2
     assert capsys.readouterr().err.startswith("parley: --since: found 'soon', it must be")
+
+
+def test_a_sip_call_is_found_by_its_call_id(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log"
+    lines = [
+        line(0.0, "call_started", {"line": "sip", "sip_call_id": "5f3a9c@far"}, CALL),
+        line(0.0, "call_started", {"line": "sip", "sip_call_id": "other@far"}, OTHER),
+        line(1.0, "key", {"keys": "7"}, CALL),
+        line(1.0, "key", {"keys": "8"}, OTHER),
+    ]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    assert main(["logs", "--file", str(path), "--call", "5f3a9c", "--json"]) == 0
+    assert capsys.readouterr().out.splitlines() == [lines[0].decode(), lines[2].decode()]
+    assert main(["logs", "--file", str(path), "--call", "unknown"]) == 1

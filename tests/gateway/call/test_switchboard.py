@@ -1,0 +1,139 @@
+"""Who is let in, why others are not, and how calls end when the process is to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateway.call.pacer import Pacer
+from gateway.call.switchboard import AdmissionSettings, Switchboard
+from gateway.events import CallInfo
+from gateway.lines.sip.admission import rejection
+from gateway.ports import Refusal
+from tests.gateway.call.test_call import make
+from tests.support.virtual_time import run
+
+Story = Callable[[Switchboard, Pacer, asyncio.Event, asyncio.Event], Any]
+
+
+def told(story: Story, **settings: Any) -> list[dict[str, Any]]:
+    """Tell a story to a switchboard; give what it logged."""
+
+    async def main() -> None:
+        pacer = Pacer()
+        numbers = iter(range(100))
+        board = Switchboard(
+            pacer,
+            lambda leg: make(next(numbers))[0],
+            lambda agent: agent == "test",
+            AdmissionSettings(**settings),
+        )
+        stop, hurry = asyncio.Event(), asyncio.Event()
+        pacer.start()
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(board.run(stop, hurry))
+            await asyncio.sleep(0.1)
+            await story(board, pacer, stop, hurry)
+            stop.set()
+            hurry.set()
+            await serving
+        pacer.stop()
+
+    with capture_logs() as lines:
+        run(main())
+    return [dict(line) for line in lines]
+
+
+def one_call(board: Switchboard) -> None:
+    board.begin(make(0)[0].leg)
+
+
+def test_a_call_past_the_limit_is_told_the_limit() -> None:
+    async def story(board: Switchboard, *_: Any) -> None:
+        assert board.admit("test") is None
+        one_call(board)
+        await asyncio.sleep(0.1)
+        assert board.admit("test") == Refusal("busy", 7, "All lines are busy.", "calls")
+
+    lines = told(story, calls=1, retry_after=7)
+    (refused,) = [line for line in lines if line["event"] == "call_refused"]
+    assert (refused["cause"], refused["limit"], refused["calls"]) == ("calls", 1, 1)
+
+
+def test_a_call_that_would_make_sound_late_is_told_so() -> None:
+    async def story(board: Switchboard, pacer: Pacer, *_: Any) -> None:
+        one_call(board)
+        await asyncio.sleep(0.1)
+        pacer.recent.extend([0.0] * 225 + [0.02] * 25)
+        refusal = board.admit("test")
+        assert refusal is not None
+        assert refusal.cause == "late"
+        assert board.would_refuse() == refusal
+
+    lines = told(story, calls=9)
+    (refused,) = [line for line in lines if line["event"] == "call_refused"]
+    assert (refused["cause"], refused["late_share"]) == ("late", 0.1)
+
+
+@pytest.mark.parametrize("cause", ["calls", "late", "connecting", "ports"])
+def test_sip_says_the_cause_as_a_warning(cause: Any) -> None:
+    said = rejection(Refusal("busy", 5, "All lines are busy.", cause))
+    assert said.code == 503
+    assert dict(said.headers)["Warning"].startswith('399 parley "')
+    assert rejection(Refusal("busy", 0, "", cause)).code == 486
+
+
+@pytest.mark.parametrize("hurries", [True, False])
+def test_a_drain_ends_when_it_is_hurried_or_its_time_is_up(hurries: bool) -> None:
+    took: list[float] = []
+
+    async def story(
+        board: Switchboard, _pacer: Pacer, stop: asyncio.Event, hurry: asyncio.Event
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        one_call(board)
+        await asyncio.sleep(1)
+        begun = loop.time()
+        stop.set()
+        await asyncio.sleep(2)
+        assert len(board.calls) == 1
+        if hurries:
+            hurry.set()
+        while board.calls and board.calls[0].conversation.state.phase == "open":  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        took.append(loop.time() - begun)
+
+    told(story, drain_seconds=6.0)
+    assert took[0] == pytest.approx(2 if hurries else 6, abs=1)
+
+
+def test_a_drain_ends_with_its_last_call() -> None:
+    async def story(board: Switchboard, _pacer: Pacer, stop: asyncio.Event, _: Any) -> None:
+        stop.set()
+        await asyncio.sleep(0.1)
+        refusal = board.would_refuse()
+        assert refusal is not None
+        assert refusal.kind == "draining"
+
+    lines = told(story, drain_seconds=200.0)
+    assert [line["event"] for line in lines] == ["draining"]
+
+
+def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
+    async def main() -> None:
+        from gateway.events import CallerGone, CallStarted
+
+        call, log = make(1)
+        info = CallInfo("c1", "sip", "test", variables={"sip_call_id": "abc@far"})
+        async with asyncio.TaskGroup() as group:
+            group.create_task(call.run())
+            await asyncio.sleep(0.1)
+            call.post(CallStarted(info))
+            call.post(CallerGone("done"))
+        assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"
+
+    run(main())
