@@ -91,6 +91,27 @@ def _sequence(request: Request) -> str:
     return (request.headers.get("CSeq") or "").split()[0]
 
 
+@dataclass(slots=True)
+class _Due:
+    """What a transaction waits for: to send again, and to be over."""
+
+    repeat: float | None
+    end: float | None
+
+    @property
+    def earliest(self) -> float | None:
+        """The nearer of both."""
+        return min((each for each in (self.repeat, self.end) if each is not None), default=None)
+
+    def repeats(self, now: float) -> bool:
+        """Say whether it is time to send again."""
+        return self.repeat is not None and now >= self.repeat
+
+    def ended(self, now: float) -> bool:
+        """Say whether it is time to be over."""
+        return self.end is not None and now >= self.end
+
+
 class ClientInvite:
     """INVITE client transaction (RFC 3261, section 17.1.1; RFC 6026, section 8.4)."""
 
@@ -100,16 +121,14 @@ class ClientInvite:
         self._reliable = reliable
         self._timers = timers
         self._wait = timers.t1
-        self._repeat: float | None = None if reliable else now + timers.t1
-        "timer A"
-        self._end: float | None = now + timers.limit
-        "timer B, then D or M"
+        self._due = _Due(None if reliable else now + timers.t1, now + timers.limit)
+        "timer A; timer B, then D or M"
         self._ack: Request | None = None
 
     @property
     def deadline(self) -> float | None:
         """When `TimePassed` is wanted."""
-        return _earliest(self._repeat, self._end)
+        return self._due.earliest
 
     def handle(self, told: Told, now: float) -> list[Said]:
         """Take one event."""
@@ -127,18 +146,18 @@ class ClientInvite:
 
     def _receive(self, response: Response, now: float) -> list[Said]:
         if self.state in ("calling", "proceeding"):
-            self._repeat = None
+            self._due.repeat = None
             if response.code < 200:
                 self.state = "proceeding"
-                self._end = None
+                self._due.end = None
                 return [Deliver(response)]
             if response.code < 300:
                 # RFC 6026, section 8.4: wait in Accepted for further 2xx, of forks too.
                 self.state = "accepted"
-                self._end = now + self._timers.limit
+                self._due.end = now + self._timers.limit
                 return [Deliver(response)]
             self.state = "completed"
-            self._end = now + (0.0 if self._reliable else COMPLETED_UDP)
+            self._due.end = now + (0.0 if self._reliable else COMPLETED_UDP)
             self._ack = acknowledge(self._request, response)
             return [Transmit(self._ack), Deliver(response)]
         if self.state == "completed" and response.code >= 300 and self._ack:
@@ -148,24 +167,20 @@ class ClientInvite:
         return []
 
     def _pass(self, now: float) -> list[Said]:
-        if self._end is not None and now >= self._end:
+        if self._due.ended(now):
             if self.state == "calling":
                 return self._fail("timeout")
-            self._stop()
+            _stop(self)
             return []
-        if self._repeat is not None and now >= self._repeat:
+        if self._due.repeats(now):
             self._wait *= 2
-            self._repeat = now + self._wait
+            self._due.repeat = now + self._wait
             return [Transmit(self._request)]
         return []
 
     def _fail(self, reason: Literal["timeout", "transport"]) -> list[Said]:
-        self._stop()
+        _stop(self)
         return [Failed(reason)]
-
-    def _stop(self) -> None:
-        self.state = "over"
-        self._repeat = self._end = None
 
 
 class ClientRequest:
@@ -177,15 +192,13 @@ class ClientRequest:
         self._reliable = reliable
         self._timers = timers
         self._wait = timers.t1
-        self._repeat: float | None = None if reliable else now + timers.t1
-        "timer E"
-        self._end: float | None = now + timers.limit
-        "timer F, then K"
+        self._due = _Due(None if reliable else now + timers.t1, now + timers.limit)
+        "timer E; timer F, then K"
 
     @property
     def deadline(self) -> float | None:
         """When `TimePassed` is wanted."""
-        return _earliest(self._repeat, self._end)
+        return self._due.earliest
 
     def handle(self, told: Told, now: float) -> list[Said]:
         """Take one event."""
@@ -195,11 +208,11 @@ class ClientRequest:
                     self.state = "proceeding"
                     return [Deliver(response)]
                 self.state = "completed"
-                self._repeat = None
-                self._end = now + (0.0 if self._reliable else self._timers.t4)
+                self._due.repeat = None
+                self._due.end = now + (0.0 if self._reliable else self._timers.t4)
                 return [Deliver(response)]
             case TransportBroke() if self.state in ("trying", "proceeding"):
-                self._stop()
+                _stop(self)
                 return [Failed("transport")]
             case TimePassed():
                 return self._pass(now)
@@ -207,22 +220,18 @@ class ClientRequest:
                 return []
 
     def _pass(self, now: float) -> list[Said]:
-        if self._end is not None and now >= self._end:
+        if self._due.ended(now):
             waiting = self.state in ("trying", "proceeding")
-            self._stop()
+            _stop(self)
             return [Failed("timeout")] if waiting else []
-        if self._repeat is not None and now >= self._repeat:
+        if self._due.repeats(now):
             # RFC 3261, section 17.1.2.2: doubling up to T2; at T2 once a provisional came.
             self._wait = min(self._wait * 2, self._timers.t2)
             if self.state == "proceeding":
                 self._wait = self._timers.t2
-            self._repeat = now + self._wait
+            self._due.repeat = now + self._wait
             return [Transmit(self._request)]
         return []
-
-    def _stop(self) -> None:
-        self.state = "over"
-        self._repeat = self._end = None
 
 
 class ServerInvite:
@@ -236,15 +245,13 @@ class ServerInvite:
         self._timers = timers
         self._last: Response | None = None
         self._wait = timers.t1
-        self._repeat: float | None = now + TRYING_AFTER if trying else None
-        "the moment of the 100, then timer G"
-        self._end: float | None = None
-        "timers H, I, L"
+        self._due = _Due(now + TRYING_AFTER if trying else None, None)
+        "the moment of the 100, then timer G; timers H, I, L"
 
     @property
     def deadline(self) -> float | None:
         """When `TimePassed` is wanted."""
-        return _earliest(self._repeat, self._end)
+        return self._due.earliest
 
     def handle(self, told: Told, now: float) -> list[Said]:
         """Take one event."""
@@ -259,7 +266,7 @@ class ServerInvite:
             case Answered(response):
                 return self._answer(response, now)
             case TransportBroke() if self.state not in ("accepted", "over"):
-                self._stop()
+                _stop(self)
                 return [Failed("transport")]
             case TimePassed():
                 return self._pass(now)
@@ -269,8 +276,8 @@ class ServerInvite:
     def _acknowledged(self, ack: Request, now: float) -> list[Said]:
         if self.state == "completed":
             self.state = "confirmed"
-            self._repeat = None
-            self._end = now + (0.0 if self._reliable else self._timers.t4)
+            self._due.repeat = None
+            self._due.end = now + (0.0 if self._reliable else self._timers.t4)
             return []
         return [Deliver(ack)] if self.state == "accepted" else []
 
@@ -281,35 +288,31 @@ class ServerInvite:
         if self.state != "proceeding":
             return []
         self._last = response
-        self._repeat = None
+        self._due.repeat = None
         if response.code >= 300:
             self.state = "completed"
-            self._end = now + self._timers.limit
-            self._repeat = None if self._reliable else now + self._wait
+            self._due.end = now + self._timers.limit
+            self._due.repeat = None if self._reliable else now + self._wait
         elif response.code >= 200:
             self.state = "accepted"
-            self._end = now + self._timers.limit
+            self._due.end = now + self._timers.limit
         return [Transmit(response)]
 
     def _pass(self, now: float) -> list[Said]:
-        if self._end is not None and now >= self._end:
+        if self._due.ended(now):
             waiting = self.state == "completed"
-            self._stop()
+            _stop(self)
             return [Failed("timeout")] if waiting else []
-        if self._repeat is None or now < self._repeat:
+        if not self._due.repeats(now):
             return []
         if self.state == "proceeding" and self._trying:
-            self._repeat, self._last = None, self._trying
+            self._due.repeat, self._last = None, self._trying
             return [Transmit(self._trying)]
         if self.state == "completed" and self._last:
             self._wait = min(self._wait * 2, self._timers.t2)
-            self._repeat = now + self._wait
+            self._due.repeat = now + self._wait
             return [Transmit(self._last)]
         return []
-
-    def _stop(self) -> None:
-        self.state = "over"
-        self._repeat = self._end = None
 
 
 class ServerRequest:
@@ -320,8 +323,13 @@ class ServerRequest:
         self._reliable = reliable
         self._timers = timers
         self._last: Response | None = None
-        self.deadline: float | None = None
-        "timer J; when `TimePassed` is wanted"
+        self._due = _Due(None, None)
+        "timer J"
+
+    @property
+    def deadline(self) -> float | None:
+        """When `TimePassed` is wanted."""
+        return self._due.earliest
 
     def handle(self, told: Told, now: float) -> list[Said]:
         """Take one event."""
@@ -332,24 +340,22 @@ class ServerRequest:
                 self._last = response
                 self.state = "proceeding" if response.code < 200 else "completed"
                 if self.state == "completed":
-                    self.deadline = now + (0.0 if self._reliable else self._timers.limit)
+                    self._due.end = now + (0.0 if self._reliable else self._timers.limit)
                 return [Transmit(response)]
             case TransportBroke() if self.state != "over":
-                self._stop()
+                _stop(self)
                 return [Failed("transport")]
-            case TimePassed() if self.deadline is not None and now >= self.deadline:
-                self._stop()
+            case TimePassed() if self._due.ended(now):
+                _stop(self)
                 return []
             case _:
                 return []
-
-    def _stop(self) -> None:
-        self.state = "over"
-        self.deadline = None
 
 
 Transaction = ClientInvite | ClientRequest | ServerInvite | ServerRequest
 
 
-def _earliest(*times: float | None) -> float | None:
-    return min((time for time in times if time is not None), default=None)
+def _stop(transaction: Transaction) -> None:
+    """End a transaction: it waits for nothing any more."""
+    transaction.state = "over"
+    transaction._due.repeat = transaction._due.end = None
