@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import structlog
 
 from gateway.backends.socket import ModelSocket
-from gateway.events import BackendCommand, BackendLost, Json
+from gateway.events import BackendCommand, BackendLost, CallerWords, Json
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from gateway.wire_json import known, parse
 from media.frame import AudioFrame
@@ -59,6 +59,13 @@ class Output:
     "what the server says is wrong, for the operator"
     lost: str = ""
     "why nothing more can be had of this session; it is closed"
+
+    def tell_words(self, turn: int, said: str) -> str:
+        """Tell the call what the caller said, where it is anything; give what is left to tell."""
+        if not said.strip():
+            return said
+        self.emit.append(CallerWords(turn, said.strip(), final=True))
+        return ""
 
 
 def tool_arguments(text: str) -> Json:

@@ -21,7 +21,6 @@ from gateway.events import (
     BackendCommand,
     BackendReady,
     BackendTurn,
-    CallerWords,
     CancelReply,
     Disregard,
     Draft,
@@ -261,7 +260,7 @@ class Session:
             self._complete(output)
 
     def _speech(self, output: Output, reply: _Reply, content: wire.ServerContent) -> None:
-        self._words(output, reply)
+        self._said = output.tell_words(reply.turn, self._said)
         if content.output_transcription is not None:
             reply.text += content.output_transcription.text
             text = content.output_transcription.text
@@ -272,16 +271,11 @@ class Session:
                 pcm = self._to_line.feed(part.inline_data.sound())
                 output.emit.append(AgentAudio(reply.id, reply.utterance, pcm))
 
-    def _words(self, output: Output, reply: _Reply) -> None:
-        if self._said.strip():
-            output.emit.append(CallerWords(reply.turn, self._said.strip(), final=True))
-            self._said = ""
-
     def _complete(self, output: Output) -> None:
         reply, self._reply = self._reply, None
         if reply is None or reply.void:
             return
-        self._words(output, reply)
+        self._said = output.tell_words(reply.turn, self._said)
         if reply.sounded:
             rest = self._to_line.flush()
             output.emit.append(AgentAudio(reply.id, reply.utterance, rest))

@@ -22,7 +22,6 @@ from gateway.events import (
     BackendCommand,
     BackendReady,
     BackendTurn,
-    CallerWords,
     CancelReply,
     Disregard,
     Draft,
@@ -192,15 +191,10 @@ class Session:
             output.send.append(wire.instruct(written))
         elif command.again:
             output.send.append(wire.instruct("Answer what the caller said last, now."))
-        self._tell_words(output, self._reply)
+        self._said = output.tell_words(self._reply.turn, self._said)
         held, self._held = self._held, []
         for event in held:
             self._take(output, event)
-
-    def _tell_words(self, output: Output, reply: _Reply) -> None:
-        if self._said.strip():
-            output.emit.append(CallerWords(reply.turn, self._said.strip(), final=True))
-            self._said = ""
 
     def _answer_tool(self, output: Output, command: AnswerTool) -> None:
         reply = self._reply
@@ -294,7 +288,7 @@ class Session:
             case wire.ResponseEvent():
                 call = _tool_of(event)
                 assert call is not None
-                self._tell_words(output, reply)
+                self._said = output.tell_words(reply.turn, self._said)
                 reply.tools.add(call.call_id)
                 self._tools[call.call_id] = reply.id
                 asked = ToolAsked(reply.id, call.call_id, call.name, tool_arguments(call.arguments))

@@ -21,7 +21,6 @@ from gateway.events import (
     BackendCommand,
     BackendReady,
     BackendTurn,
-    CallerWords,
     CancelReply,
     Disregard,
     Draft,
@@ -154,7 +153,7 @@ class Session:
             self._tell(output, command.text)
         elif command.again:
             self._tell(output, "(Go on: answer what the caller said last.)")
-        self._tell_words(output, self._reply)
+        self._said = output.tell_words(self._reply.turn, self._said)
         held, self._held = self._held, []
         for event in held:
             self._take(output, event)
@@ -162,11 +161,6 @@ class Session:
     def _tell(self, output: Output, said: str) -> None:
         if not self._settings.first_generation:
             output.send += wire.text(f"text{next(self._names)}", "USER", said, interactive=True)
-
-    def _tell_words(self, output: Output, reply: _Reply) -> None:
-        if self._said.strip():
-            output.emit.append(CallerWords(reply.turn, self._said.strip(), final=True))
-            self._said = ""
 
     def _answer_tool(self, output: Output, command: AnswerTool) -> None:
         reply = self._reply
@@ -274,17 +268,17 @@ class Session:
             return  # it ended while what was kept was gone through
         match event:
             case wire.Text(content=text):
-                self._tell_words(output, reply)
+                self._said = output.tell_words(reply.turn, self._said)
                 reply.text += text
                 output.emit.append(ReplyText(reply.id, _utterance(self._start, reply), text))
             case wire.Audio():
-                self._tell_words(output, reply)
+                self._said = output.tell_words(reply.turn, self._said)
                 pcm = self._converted.to_line(event.sound()).pcm
                 utterance = _utterance(self._start, reply)
                 reply.sounded = True
                 output.emit.append(AgentAudio(reply.id, utterance, pcm))
             case wire.ToolUse():
-                self._tell_words(output, reply)
+                self._said = output.tell_words(reply.turn, self._said)
                 reply.tools.add(event.tool_use_id)
                 arguments = tool_arguments(event.content)
                 output.emit.append(

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
+from gateway.backends.cascade.deepgram import CLOSE_STREAM, MOST_HINTS, key_headers
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords, spread
 from gateway.ports import Transcript, TurnAdvice
@@ -26,9 +27,6 @@ KINDS: Mapping[str, Literal["started", "heard", "eager", "resumed", "ended"]] = 
     "TurnResumed": "resumed",
     "EndOfTurn": "ended",
 }
-
-MOST_HINTS = 100
-"""Deepgram takes up to 500 tokens of key terms; a phrase has a handful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +167,7 @@ class FluxConnection:
 
     def headers(self) -> Mapping[str, str]:
         """Give the key."""
-        return {"Authorization": f"Token {self._api_key}"}
+        return key_headers(self._api_key)
 
     def hello(self) -> list[Message]:
         """Say nothing: everything is in the address."""
@@ -185,7 +183,7 @@ class FluxConnection:
 
     def goodbye(self) -> list[Message]:
         """End the stream."""
-        return [json.dumps({"type": "CloseStream"})]
+        return [CLOSE_STREAM]
 
     def receive(self, message: bytes) -> Transcript | None:
         """Take what it heard; `transcript` and `words` are always the whole turn so far."""

@@ -11,13 +11,11 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
+from gateway.backends.cascade.deepgram import CLOSE_STREAM, MOST_HINTS, key_headers
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords
 from gateway.ports import Transcript
 from gateway.wire_json import decode
-
-MOST_HINTS = 100
-"""Deepgram takes up to 500 tokens of key terms; a phrase has a handful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ class NovaConnection:
 
     def headers(self) -> Mapping[str, str]:
         """Give the key."""
-        return {"Authorization": f"Token {self._api_key}"}
+        return key_headers(self._api_key)
 
     def hello(self) -> list[Message]:
         """Say nothing: everything is in the address."""
@@ -170,7 +168,7 @@ class NovaConnection:
 
     def goodbye(self) -> list[Message]:
         """End the stream."""
-        return [json.dumps({"type": "CloseStream"})]
+        return [CLOSE_STREAM]
 
     def receive(self, message: bytes) -> Transcript | None:
         """Take what it heard: a stretch that is final, or the present state of an open one."""

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
+from gateway.backends.cascade.deepgram import key_headers
 from gateway.backends.cascade.remote_voices.dialect import NOTHING, VoiceDialect, VoiceNews
 from gateway.wire_json import decode
 
@@ -102,7 +103,7 @@ class AuraConnection:
 
     def headers(self) -> Mapping[str, str]:
         """Give the key."""
-        return {"Authorization": f"Token {self._api_key}"}
+        return key_headers(self._api_key)
 
     def begin(self) -> Sequence[str]:
         """Say nothing: the text begins it."""
