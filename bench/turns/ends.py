@@ -64,7 +64,6 @@ class Summary:
     p95: float
     mean: float
     cut: float
-    cut_files: tuple[str, ...]
     cut_natural: str
     "of the incomplete recordings with a real pause, as `n of m`"
     cut_tool: str
@@ -131,7 +130,6 @@ def summary(method: str, results: Sequence[Outcome]) -> Summary:
         float(np.percentile(delays, 95)) if delays else float("nan"),
         float(np.mean(delays)) if delays else float("nan"),
         len(cuts) / max(count, 1),
-        tuple(sorted(each.file for each in cuts)),
         of(lambda each: each.unfinished and not each.cut),
         of(lambda each: each.unfinished and each.cut),
         of(lambda each: each.kind == "midpause"),
