@@ -150,3 +150,40 @@ def test_a_killed_process_leaves_a_log_and_a_recording(running: GatewayProcess) 
     assert sound.shape[1] == 2
     assert 1.0 < len(sound) / rate < time.monotonic() - begun
     assert sound[:, 1].any()
+
+
+def test_a_recording_that_cannot_be_written_is_told_and_the_call_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "recordings").write_text("no folder")
+    with gateway(RECORDED, folder=tmp_path) as process:
+        call_id, phone = asyncio.run(place(process, CallPlan(hang_up_after=4.0)))
+        lines = process.ended(call_id)
+    assert phone.outcome == ("caller", "done")
+    assert measure(phone.tape).greeting.first_audio is not None
+    (fault,) = [line for line in lines if line.event == "fault"]
+    assert fault.text("part") == "recording"
+    assert fault.text("reason").endswith("File exists")
+
+
+def test_what_a_gateway_keeps_is_for_its_owner_alone(running: GatewayProcess) -> None:
+    call_id, _ = asyncio.run(place(running, CallPlan(hang_up_after=3.0)))
+    running.ended(call_id)
+    assert running.stop() == 0
+    (recording,) = running.recordings.rglob("*.wav")
+    for path, mode in ((running.log, 0o600), (recording, 0o600), (recording.parent, 0o700)):
+        assert path.stat().st_mode & 0o777 == mode, path
+
+
+def test_a_peer_that_sends_no_whole_request_is_let_go(running: GatewayProcess) -> None:
+    async def story() -> bytes:
+        host, port = running.address.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"POST /twilio/voice HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\na=")
+        said = await reader.read()
+        writer.close()
+        call = await place(running, CallPlan(hang_up_after=2.0))
+        assert call[1].outcome == ("caller", "done")
+        return said
+
+    said = asyncio.run(story())
+    assert said.startswith(b"HTTP/1.1 408 ")
+    assert b"Traceback" not in running.messages.read_bytes()
