@@ -100,13 +100,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output left (`parley logs | head`); that is no failure of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 0
     except OSError as error:
         # What no command expects of its files: a disk that is full, a folder in place of a file.
         place = f"{error.filename}: " if error.filename is not None else ""
         print(f"parley: {place}{error.strerror or error}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_output()
         return 1
+
+
+def _forget_output() -> None:
+    """Let what was not printed go, so that it is not tried again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -220,3 +222,12 @@ def test_names_and_words_that_are_no_text_are_printed(
     assert main(["transcribe", odd, odd]) == DONE
     assert main(["say", os.fsdecode(b"one \xff two"), "-o", odd]) == DONE
     assert capfdbinary.readouterr().err == b""
+
+
+@pytest.mark.parametrize("line", ["models list --json", "models", "check --json"])
+def test_output_that_cannot_be_written_is_said_in_one_line(line: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "gateway", *line.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == FAILED
+    assert done.stderr == "parley: No space left on device\n"

@@ -19,6 +19,8 @@ from tests.support.virtual_time import run
 
 LIMIT = CascadeSettings().voice_seconds
 
+PATIENT = CascadeSettings(token_seconds=2 * LIMIT)
+
 WORDS = "We open at nine in the morning. We close at five in the afternoon. Every day of the week."
 
 
@@ -75,7 +77,7 @@ def losses(model: SlowModel, voice: ClauseTones, seconds: float) -> tuple[Caller
 
     async def main() -> None:
         sentences = Sentences()
-        caller = Caller(Parts(LevelRecogniser(sentences), model, voice), sentences)
+        caller = Caller(Parts(LevelRecogniser(sentences), model, voice, PATIENT), sentences)
         kept.append(caller)
         await caller.run(story)
 
@@ -100,8 +102,8 @@ def test_a_voice_that_falls_silent_within_a_reply_is_given_up() -> None:
 
 
 def test_the_wait_for_the_model_is_not_the_voices() -> None:
-    pause = CascadeSettings().token_seconds - 0.5
-    caller, lost = losses(SlowModel(pause), Hangs(9, slow=LIMIT - 0.5), 4 * LIMIT + 2 * pause)
+    pause = LIMIT + 2
+    caller, lost = losses(SlowModel(pause), Hangs(9, slow=2.0), 3 * LIMIT + 2 * pause)
     assert lost == []
     assert len(caller.happened(UtteranceEnded)) >= 2
 
