@@ -1,25 +1,46 @@
-"""Softphones that no one here wrote, driven from tests."""
+"""What softphones that no one here wrote have in common, as tests drive them."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from tests.support.sip_answers import tone
+KEY_SECONDS = 0.3
+"""How long a key is held down: a slow thumb."""
 
-MODULES = "/usr/lib/baresip/modules"
+
+class Phone(Protocol):
+    """What every softphone can do."""
+
+    async def call(self, uri: str) -> None:
+        """Call, and wait for the answer."""
+
+    async def say(self, sound: Path) -> None:
+        """Play a file into the call from now on, in the place of what was being played."""
+
+    async def press(self, key: str) -> None:
+        """Press a key and let it go."""
+
+    async def hold(self) -> None:
+        """Put the other side on hold."""
+
+    async def resume(self) -> None:
+        """Take the other side back."""
+
+    async def hang_up(self) -> None:
+        """End the call."""
+
+    async def hung_up_on(self) -> None:
+        """Wait until the other side ended the call."""
+
+    def heard(self) -> npt.NDArray[np.int16]:
+        """Give what the phone heard, as it recorded it itself, at 8000 Hz."""
 
 
 def wave(path: Path, pcm: bytes, rate: int = 8000) -> Path:
@@ -46,182 +67,3 @@ def free_tcp_port() -> int:
             except OSError:
                 continue
             return port
-
-
-@dataclass
-class Baresip:
-    """A running baresip."""
-
-    folder: Path
-    port: int
-    _reader: asyncio.StreamReader
-    _writer: asyncio.StreamWriter
-    events: list[dict[str, Any]] = field(default_factory=list)
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def command(self, name: str, parameters: str = "") -> None:
-        """Give a command."""
-        text = json.dumps({"command": name, "params": parameters})
-        self._writer.write(f"{len(text)}:{text},".encode())
-        await self._writer.drain()
-
-    async def listen(self) -> None:
-        """Collect events until the connection ends."""
-        try:
-            while True:
-                size = int((await self._reader.readuntil(b":"))[:-1])
-                text = await self._reader.readexactly(size + 1)
-                self.events.append(json.loads(text[:-1]))
-                self._changed.set()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-
-    async def saw(self, kind: str, seconds: float = 10.0) -> dict[str, Any]:
-        """Wait for an event of a kind."""
-        async with asyncio.timeout(seconds):
-            while True:
-                for event in self.events:
-                    if event.get("type") == kind:
-                        return event
-                self._changed.clear()
-                await self._changed.wait()
-
-    async def printed(self, text: str) -> None:
-        """Wait until it has printed something."""
-        log = self.folder / "log.txt"
-        async with asyncio.timeout(10):
-            while text not in log.read_text(errors="replace"):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-
-    def heard(self) -> npt.NDArray[np.int16]:
-        """Give what the phone heard."""
-        path = max(self.folder.glob("dump*dec.wav"), key=lambda one: one.stat().st_mtime)
-        sound, _ = soundfile.read(path, dtype="int16")
-        return np.asarray(sound, dtype=np.int16)
-
-
-@asynccontextmanager
-async def baresip(
-    folder: Path,
-    *,
-    play: bytes | None = None,
-    account: str = "",
-    settings: Sequence[str] = (),
-    pem: Path | None = None,
-) -> AsyncIterator[Baresip]:
-    """Run baresip; `account` is what follows the address in its accounts file."""
-    folder.mkdir(exist_ok=True)  # noqa: ASYNC240  (a test may wait for the disk)
-    source = wave(folder / "play.wav", play or tone(600, 60.0))
-    port, control = free_tcp_port(), free_tcp_port()
-    lines = [
-        f"sip_listen 127.0.0.1:{port}", "net_interface 127.0.0.1",
-        f"audio_source aufile,{source}", "audio_player aufile,/dev/null",
-        f"module_path {MODULES}", "module g711.so", "module srtp.so", "module aufile.so",
-        "module sndfile.so", "module_tmp account.so", "module_app menu.so",
-        "module_app ctrl_tcp.so", f"ctrl_tcp_listen 127.0.0.1:{control}", f"snd_path {folder}",
-        *settings,
-    ]  # fmt: skip
-    if pem is not None:
-        lines += [f"sip_certificate {pem}", f"sip_cafile {pem}"]
-    (folder / "config").write_text("\n".join(lines) + "\n")
-    (folder / "contacts").touch()
-    parameters = account or ";regint=0;audio_codecs=PCMU/8000/1"
-    if not parameters.startswith("<"):
-        parameters = f"<sip:alice@127.0.0.1:{port}>{parameters}"
-    (folder / "accounts").write_text(parameters + "\n")
-    with (folder / "log.txt").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            *("baresip", "-f", str(folder)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            reader, writer = await _connected(control)
-            try:
-                phone = Baresip(folder, port, reader, writer)
-                async with asyncio.TaskGroup() as group:
-                    task = group.create_task(phone.listen())
-                    yield phone
-                    task.cancel()
-            finally:
-                writer.close()
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
-            await asyncio.sleep(0)  # the connection notices
-
-
-async def _connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect as soon as somebody listens."""
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                return await asyncio.open_connection("127.0.0.1", port)
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.05)
-
-
-@dataclass
-class Linphone:
-    """A running linphonec."""
-
-    folder: Path
-    _stdin: asyncio.StreamWriter
-
-    async def type(self, line: str) -> None:
-        """Type a line."""
-        self._stdin.write(f"{line}\n".encode())
-        await self._stdin.drain()
-
-    async def said(self, text: str, times: int = 1, seconds: float = 15.0) -> None:
-        """Wait until it has printed something so many times."""
-        log = self.folder / "log.txt"
-        async with asyncio.timeout(seconds):
-            while log.read_text(errors="replace").count(text) < times:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-
-    def heard(self) -> npt.NDArray[np.int16]:
-        """Give what the phone heard, at its own rate of 8000."""
-        sound, _ = soundfile.read(self.folder / "heard.wav", dtype="int16")
-        return np.asarray(sound, dtype=np.int16)
-
-
-@asynccontextmanager
-async def linphone(folder: Path, *, play: bytes | None = None) -> AsyncIterator[Linphone]:
-    """Run linphonec with files in place of a sound card."""
-    for name in (".local/share/linphone", ".config/linphone"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    source = wave(folder / "play.wav", play or tone(600, 60.0))
-    port = free_tcp_port()
-    (folder / "rc").write_text(
-        f"[sip]\nsip_port={port}\nsip_tcp_port=0\nsip_tls_port=0\nbind_address=127.0.0.1\n"
-        'auto_net_state_mon=0\nguess_hostname=0\ncontact="bob" <sip:bob@127.0.0.1>\n'
-    )
-    with (folder / "log.txt").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            *("linphonec", "-c", str(folder / "rc")),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            cwd=folder,
-            env={**os.environ, "HOME": str(folder)},
-        )
-        assert process.stdin is not None
-        phone = Linphone(folder, process.stdin)
-        try:
-            await phone.said("linphonec>")
-            await phone.type("soundcard use files")
-            await phone.said("Using wav files")
-            await phone.type(f"play {source}")
-            await phone.type(f"record {folder / 'heard.wav'}")
-            yield phone
-            await phone.type("quit")
-            async with asyncio.timeout(10):
-                await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-            process.stdin.close()

@@ -60,6 +60,7 @@ async def proxy(folder: Path, pem: Path, gateway: str, media: str = "") -> Async
             *("rtpengine", "--interface=127.0.0.1", f"--listen-ng=127.0.0.1:{control}"),
             *("--table=-1", f"--port-min={low}", f"--port-max={low + 99}", "--foreground"),
             *("--log-stderr", f"--pidfile={folder / 'rtpengine.pid'}", "--num-threads=2"),
+            "--config-file=none",  # the system's names ports that only one can have
         ),
         _ready(folder / "rtpengine.log", "Startup complete"),
         _program(

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from gateway.lines.sip.leg import SipLeg
+from tests.peers.sip.baresip import baresip
 from tests.peers.sip.harness import needs, party_of, run, served
-from tests.peers.sip.phones import baresip, linphone, loudest
+from tests.peers.sip.linphone import linphone
+from tests.peers.sip.phones import loudest
 from tests.support.certificates import certificate
 from tests.support.sip_answers import Parties, Party, tone
 

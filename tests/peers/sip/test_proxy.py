@@ -10,8 +10,9 @@ import pytest
 
 from gateway.lines.sip.dialing import DialOrder
 from gateway.lines.sip.settings import TrunkSettings
+from tests.peers.sip.baresip import baresip
 from tests.peers.sip.harness import needs, party_of, run, served
-from tests.peers.sip.phones import baresip, loudest
+from tests.peers.sip.phones import loudest
 from tests.peers.sip.proxy import proxy
 from tests.peers.sip.test_phones import heard_keys, leg_of, sound_of
 from tests.support.certificates import certificate

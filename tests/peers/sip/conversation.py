@@ -1,0 +1,125 @@
+"""One conversation that a softphone holds with the shipped agent, and what is left of it.
+
+A recorded human talks: two turns, a cut-in, keys, a hold, and one side hangs up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+
+from gateway.caller.sound import load
+from tests.peers.sip.phones import Phone, wave
+from tests.peers.sip.service import ROOT, CallLog, Service, words
+
+RATE = 8000
+SPEECH = ROOT / "tests/data/speech"
+SOUNDS = {
+    "car": "demo/tel_ar40_caller_dealership.flac",
+    "cut in": "demo/tel_ar40_caller_8to10.flac",
+    "aside": "demo/tel_ar40_caller_tesla.flac",
+    "thanks": "complete/tel_ar40_caller_thanks.flac",
+    "goodbye": "demo/wb_sm_st_goodbye.flac",
+}
+"""What the recogniser understands whichever way the packets cut it; no name is among them."""
+
+KEYS = "5#"
+CUT_IN_AFTER = 1.2
+"""Seconds of a reply that lasts 3: late enough to have its first words recognised, and early
+enough for its last ones to be missed although a busy machine is slow."""
+
+TAIL = 120.0
+"""Seconds of silence behind what is said: softphones hang up, or begin again, at a file's end."""
+
+Side = Literal["phone", "agent"]
+
+
+def sounds(folder: Path) -> dict[str, Path]:
+    """Make the files that a softphone plays: speech, then silence for the rest of the call."""
+    tail = bytes(2 * round(RATE * TAIL))
+    made = {
+        name: wave(folder / f"{name}.wav", load(SPEECH / file, RATE).pcm + tail)
+        for name, file in SOUNDS.items()
+    }
+    return made | {"nothing": wave(folder / "nothing.wav", tail)}
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What is left of a conversation."""
+
+    log: CallLog
+    heard: npt.NDArray[np.int16]
+    "what the phone recorded; up to the hold its positions are those of the call"
+    recording: Path
+    "what the gateway recorded: left the caller, right the agent"
+    folder: Path
+
+    @cached_property
+    def words_heard(self) -> str:
+        """Recognise what the phone recorded."""
+        return words([wave(self.folder / "far-end.wav", self.heard.tobytes())])[0]
+
+    @cached_property
+    def words_said(self) -> str:
+        """Recognise the caller's side of the gateway's recording."""
+        both, rate = soundfile.read(self.recording, dtype="int16", always_2d=True)
+        left = np.ascontiguousarray(both[:, 0])
+        return words([wave(self.folder / "left.wav", left.tobytes(), rate)])[0]
+
+    def one(self, event: str) -> dict[str, Any]:
+        """Give the only line of a kind."""
+        (line,) = self.log.lines(event)
+        return line
+
+    def between(self, start: float, end: float) -> npt.NDArray[np.int16]:
+        """Give what the phone heard, by seconds of the call."""
+        return self.heard[max(0, round(RATE * start)) : round(RATE * end)]
+
+
+async def converse(
+    phone: Phone, service: Service, number: str, uri: str, folder: Path, ends: Side
+) -> Talk:
+    """Hold the conversation; `ends` says who hangs up."""
+    log, sound = service.log(number), sounds(folder)
+    await phone.call(uri)
+    await log.wrote("agent_spoke", kind="greeting")
+    await phone.say(sound["car"])
+    await log.wrote("turn", 1)
+    await asyncio.sleep(CUT_IN_AFTER)
+    await phone.say(sound["cut in"])
+    await log.wrote("turn", 2)
+    await log.wrote("agent_spoke", 1, kind="reply")
+    await _hold(phone, sound)
+    await phone.say(sound["thanks"])
+    await log.wrote("turn", 3)
+    await log.wrote("agent_spoke", 2, kind="reply")
+    for key in KEYS:
+        await phone.press(key)
+    await log.wrote("turn", 4)
+    await log.wrote("agent_spoke", 3, kind="reply")
+    if ends == "agent":
+        await phone.say(sound["goodbye"])
+        await phone.hung_up_on()
+    else:
+        await phone.hang_up()
+    await log.wrote("call_ended")
+    await asyncio.sleep(0.5)  # files are closed
+    return Talk(log, phone.heard(), service.recording(number), folder)
+
+
+async def _hold(phone: Phone, sound: dict[str, Path]) -> None:
+    """Hold, speak to somebody else meanwhile, and come back."""
+    await phone.hold()
+    await phone.say(sound["aside"])
+    await asyncio.sleep(3.0)
+    await phone.say(sound["nothing"])
+    await phone.resume()
+    await asyncio.sleep(1.0)
