@@ -27,6 +27,7 @@ class Sounder:
         self._form = form
         self._buffer = b""
         self._start: float | None = None
+        self._paused = False
         self._sent = 0
         "frames since the start"
         self.use(agreement)
@@ -46,7 +47,7 @@ class Sounder:
 
     def pause(self) -> None:
         """Send nothing until further notice: the far side has us on hold."""
-        self._start = None
+        self._paused = True
 
     def tick(self, now: float, payloads: Sequence[bytes], more: bool) -> list[bytes]:
         """Give the packets of these 20 ms; `more` says that sound waits for its moment."""
@@ -54,8 +55,11 @@ class Sounder:
             self._start, self._sent = now, 0
             self.sender.mark()
         due = round((now - self._start) / FRAME_SECONDS) + 1
-        if due - self._sent > MAX_BEHIND:
-            self._jump(due - self._sent - 1)
+        if self._paused or due - self._sent > MAX_BEHIND:
+            # RFC 3550, section 5.1: timestamps go on while nothing is sent, or a receiver takes
+            # what follows a hold for late by the whole of it.
+            self._jump(max(0, due - self._sent - 1))
+            self._paused = False
         out = self._event()
         for payload in payloads:
             out += self._sound(self._recode(payload))

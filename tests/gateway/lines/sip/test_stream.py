@@ -299,6 +299,24 @@ def test_on_hold_nothing_is_heard_and_nothing_sent() -> None:
     assert not any(any(frame.pcm) for frame in it.heard[before + 1 :])
 
 
+def test_the_clock_goes_on_through_a_hold() -> None:
+    it = wire()
+    it.play(tone(440, 0.5))
+    before, count = it.packets[-1], len(it.packets)
+    both = it.near.agreement
+    it.near.use(replace(both, direction="recvonly"))
+    for _ in range(150):
+        it.tick()
+    assert len(it.packets) == count
+    it.near.use(both)
+    it.play(tone(440, 0.5))
+    after = it.packets[count]
+    assert after.marker
+    assert (after.sequence - before.sequence) & 0xFFFF == 1
+    # 3 s were held: what follows is no later than what came before.
+    assert ((after.timestamp - before.timestamp) & 0xFFFFFFFF) / 8000 == pytest.approx(3.02)
+
+
 def test_encrypted_streams_and_a_stranger() -> None:
     it = wire(srtp="required")
     assert it.near.secure.active
