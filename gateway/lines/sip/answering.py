@@ -16,6 +16,7 @@ from gateway.lines.sip.shared import capabilities
 from gateway.lines.sip.vocabulary import (
     CallEffect,
     MediaAgreed,
+    MediaRefused,
     Over,
     Reject,
     SendResponse,
@@ -60,7 +61,9 @@ class Answering:
         try:
             self._answer = shared.media.answer(body)
         except NotAcceptable as error:
-            return self._refuse(not_acceptable(self._request, str(error), shared), str(error))
+            why = str(error)
+            refusal = self._refuse(not_acceptable(self._request, why, shared), why)
+            return [MediaRefused(why), *refusal]
         return []
 
     def ring(self, early: bool, now: float) -> list[CallEffect]:

@@ -29,6 +29,7 @@ from gateway.lines.sip.vocabulary import (
     HangUp,
     KeyCame,
     MediaAgreed,
+    MediaRefused,
     Over,
     PressKey,
     Rang,
@@ -143,6 +144,8 @@ class SipLine:
         match report:
             case MediaAgreed(agreement, early):
                 self._desk.agreed(member, agreement, early)
+            case MediaRefused(reason):
+                log.info("sip_media_refused", host=member.hop.host, why=reason)
             case Established():
                 self._established(member)
             case KeyCame(pressed):

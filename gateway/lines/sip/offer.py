@@ -12,6 +12,7 @@ from typing import Literal
 
 from gateway.lines.sip.codecs import CODECS, Codec, keys_format, remote_formats
 from gateway.lines.sip.crypto import OFFERED, SUITES, Crypto, usable
+from gateway.lines.sip.destination import is_nowhere, objection
 from gateway.lines.sip.sdp import MIRROR, Attributes, Description, Direction, Media, Origin
 
 Srtp = Literal["never", "allowed", "required"]
@@ -222,6 +223,10 @@ class Negotiation:
         host = remote.host_of(theirs)
         if not host:
             raise NotAcceptable("the description has no address")
+        reports = _rtcp_address(host, theirs)
+        problem = objection(host) or objection(reports[0])
+        if problem:
+            raise NotAcceptable(problem)
         mine = dict(remote_formats(ours))
         chosen = next(
             ((number, codec) for number, codec in remote_formats(theirs) if codec in mine.values()),
@@ -244,7 +249,7 @@ class Negotiation:
             keys_format(theirs, codec.clock),
             frozenset(event for event in events if event is not None),
             (host, theirs.port),
-            (host, theirs.port) if mux else _rtcp_address(host, theirs),
+            (host, theirs.port) if mux else reports,
             mux,
             _meet(wish, their_direction),
             _ptime(theirs, self._local.ptime_ms),
@@ -300,7 +305,7 @@ def _ptime(media: Media, ours: int) -> int:
 def _direction(description: Description, media: Media) -> Direction:
     """Give their direction; address 0.0.0.0 is the hold of RFC 2543 (RFC 3264, section 8.4)."""
     direction = description.direction_of(media)
-    if description.host_of(media) == "0.0.0.0":
+    if is_nowhere(description.host_of(media)):
         return "sendonly" if direction in ("sendrecv", "sendonly") else "inactive"
     return direction
 

@@ -28,6 +28,7 @@ from gateway.lines.sip.vocabulary import (
     Established,
     HangUp,
     MediaAgreed,
+    MediaRefused,
     Outcome,
     Over,
     Rang,
@@ -151,8 +152,9 @@ class Placing:
                 try:
                     agreement = fork.shared.media.accept(body)
                     effects.append(MediaAgreed(agreement, early=True))
-                except NotAcceptable:
-                    pass  # the final response may bring a better one
+                except NotAcceptable as error:
+                    # The final response may bring a better one.
+                    effects.append(MediaRefused(str(error)))
             ack = self._acknowledger.take(fork.dialog.remote.tag, response)
             if ack is not None:
                 request = fork.dialog.request("PRACK")
@@ -220,7 +222,8 @@ class Placing:
                 media.accept(body)
         except NotAcceptable as error:
             over = Over("failure", "failed", 488, str(error))
-            return session.hang_up(HangUp(str(error), 88), over)
+            hung_up = session.hang_up(HangUp(str(error), 88), over)
+            return [MediaRefused(str(error)), *hung_up]
         if media.agreed is not None:
             effects.append(MediaAgreed(media.agreed))
         return [*effects, Established(_notable(response))]

@@ -13,7 +13,13 @@ from gateway.lines.sip.offer import NotAcceptable
 from gateway.lines.sip.outbox import Sent
 from gateway.lines.sip.sdp import Direction
 from gateway.lines.sip.shared import Shared, capabilities
-from gateway.lines.sip.vocabulary import CallEffect, MediaAgreed, SendAck, SendResponse
+from gateway.lines.sip.vocabulary import (
+    CallEffect,
+    MediaAgreed,
+    MediaRefused,
+    SendAck,
+    SendResponse,
+)
 
 
 class Renegotiation:
@@ -58,7 +64,7 @@ class Renegotiation:
             try:
                 set_body(response, shared.media.answer(body))
             except NotAcceptable as error:
-                return [SendResponse(tx, not_acceptable(request, str(error), shared))]
+                return _refused(tx, request, str(error), shared)
             assert shared.media.agreed is not None
             effects.append(MediaAgreed(shared.media.agreed))
         else:
@@ -88,7 +94,7 @@ class Renegotiation:
             try:
                 set_body(response, shared.media.answer(body))
             except NotAcceptable as error:
-                return [SendResponse(tx, not_acceptable(request, str(error), shared))]
+                return _refused(tx, request, str(error), shared)
             assert shared.media.agreed is not None
             effects.append(MediaAgreed(shared.media.agreed, early=not settled))
         self._dialog.refresh(request)
@@ -201,14 +207,19 @@ class Renegotiation:
         self._wanted = None
         try:
             effects.append(MediaAgreed(shared.media.accept(sdp_of(response))))
-        except NotAcceptable:
-            pass  # the 2xx stands, and the media stay as they were
+        except NotAcceptable as error:
+            # The 2xx stands, and the media stay as they were.
+            effects.append(MediaRefused(str(error)))
         return effects
 
     def repeated(self, response: Response) -> list[CallEffect]:
         """Acknowledge a 2xx that came again (RFC 3261, section 13.2.2.4)."""
         kept = self._acks.get(cseq(response).sequence)
         return [SendAck(kept[0], kept[1])] if kept else []
+
+
+def _refused(tx: Key, request: Request, why: str, shared: Shared) -> list[CallEffect]:
+    return [SendResponse(tx, not_acceptable(request, why, shared)), MediaRefused(why)]
 
 
 def not_acceptable(request: Request, why: str, shared: Shared) -> Response:

@@ -32,6 +32,7 @@ from gateway.lines.sip.vocabulary import (
     HangUp,
     KeyCame,
     MediaAgreed,
+    MediaRefused,
     Over,
     PressKey,
     Refer,
@@ -139,9 +140,10 @@ class Session:
         try:
             agreement = self.shared.media.accept(sdp_of(request))
         except NotAcceptable as error:
+            refused = MediaRefused(str(error))
             if self.shared.media.agreed is not None:
-                return effects
-            return self._fail(488, str(error))
+                return [refused, *effects]
+            return [refused, *self._fail(488, str(error))]
         return [MediaAgreed(agreement), *effects]
 
     def response(self, label: str, response: Response, now: float) -> list[CallEffect]:
@@ -272,8 +274,8 @@ class Session:
                     set_body(response, media.answer(body))
                     assert media.agreed is not None
                     agreement = media.agreed
-            except NotAcceptable:
-                return [self._reply(tx, request, 488)]
+            except NotAcceptable as error:
+                return [self._reply(tx, request, 488), MediaRefused(str(error))]
             effects.append(MediaAgreed(agreement, early=True))
         return [SendResponse(tx, response), *effects]
 

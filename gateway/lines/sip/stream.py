@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.lines.sip.coder import playout_form
+from gateway.lines.sip.destination import is_nowhere
 from gateway.lines.sip.keys_rtp import KeyReader, KeyWriter
 from gateway.lines.sip.latch import Address, Latch
 from gateway.lines.sip.offer import Agreement
@@ -168,7 +169,7 @@ class RtpStream:
 
         `more` says that sound waits and only its moment has not come.
         """
-        out = self.reports.due(now, self._report)
+        out = _to_somebody(self.reports.due(now, self._report))
         if not self.sends:
             self._sounder.pause()
             return out
@@ -184,4 +185,9 @@ class RtpStream:
 
     def goodbye(self, now: float) -> list[Datagram]:
         """Say that the stream ends (RFC 3550, section 6.6)."""
-        return [self._report(self.reports.build(now, goodbye=True))]
+        return _to_somebody([self._report(self.reports.build(now, goodbye=True))])
+
+
+def _to_somebody(datagrams: list[Datagram]) -> list[Datagram]:
+    """Leave out what has nowhere to go: the far side has us on hold by address 0.0.0.0."""
+    return [one for one in datagrams if not is_nowhere(one.address[0])]

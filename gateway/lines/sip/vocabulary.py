@@ -154,6 +154,13 @@ class MediaAgreed:
 
 
 @dataclass(frozen=True, slots=True)
+class MediaRefused:
+    """A description of the far side cannot be used; what was agreed before goes on."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Established:
     """The call is up on both sides."""
 
@@ -203,7 +210,7 @@ class TransferWent:
     reason: str = ""
 
 
-Report = Rang | MediaAgreed | Established | Over | KeyCame | Referred | TransferWent
+Report = Rang | MediaAgreed | MediaRefused | Established | Over | KeyCame | Referred | TransferWent
 CallEffect = SendRequest | SendAck | SendResponse | SendCancel | Report
 
 

@@ -43,6 +43,7 @@ class Side:
     """One user agent, and all that its calls reported."""
 
     host: str
+    "also where its sound is to be sent, unless `media_host` says otherwise"
     core: Core
     settings: CallSettings
     ids: Callable[[], str]
@@ -51,10 +52,11 @@ class Side:
     reports: list[tuple[float, CallKey, Report]] = field(default_factory=list)
     calls: list[CallKey] = field(default_factory=list)
     emitted: list[tuple[float, str]] = field(default_factory=list)
+    media_host: str = ""
 
     def ground(self) -> Ground:
         """Make what a call of this side stands on."""
-        media = Negotiation(LocalMedia(self.host, 6000), 1, bytes)
+        media = Negotiation(LocalMedia(self.media_host or self.host, 6000), 1, bytes)
         return Ground(self.settings, Timers(), self.ids, media, self.credentials)
 
     def kinds(self, kind: type[Report]) -> list[Report]:

@@ -15,6 +15,8 @@ from gateway.lines.sip.vocabulary import (
     Established,
     HangUp,
     KeyCame,
+    MediaAgreed,
+    MediaRefused,
     Over,
     PressKey,
     Rang,
@@ -38,6 +40,13 @@ def over(side: Side) -> Over:
     (one,) = side.kinds(Over)
     assert isinstance(one, Over)
     return one
+
+
+def refused(side: Side) -> str:
+    """Say why the only description that was refused was."""
+    (one,) = side.kinds(MediaRefused)
+    assert isinstance(one, MediaRefused)
+    return one.reason
 
 
 def empty(it: Ladder) -> bool:
@@ -204,6 +213,53 @@ def test_hold_and_back() -> None:
         it.run(1.0)
     assert directions(it.far)[-3:] == ["recvonly", "inactive", "sendrecv"]
     assert directions(it.near)[-3:] == ["sendonly", "inactive", "sendrecv"]
+    it.order(it.near, HangUp())
+    assert empty(it)
+
+
+GROUP = "224.2.1.1"
+
+
+def test_an_offer_of_a_multicast_group_is_refused() -> None:
+    it = Ladder()
+    it.near.media_host = GROUP
+    it.dial()
+    it.run(1.0)
+    assert over(it.near).code == 488
+    assert "488" in [name for _, name in it.far.emitted]
+    assert it.far.kinds(MediaAgreed) == []
+    assert GROUP in refused(it.far)
+    assert empty(it)
+
+
+def test_an_answer_of_a_multicast_group_ends_the_call() -> None:
+    it = Ladder()
+    it.far.media_host = GROUP
+    it.dial()
+    it.run(1.0)
+    assert over(it.near).code == 488
+    assert it.near.kinds(MediaAgreed) == []
+    assert GROUP in refused(it.near)
+    assert empty(it)
+
+
+def test_a_later_offer_of_a_multicast_group_changes_nothing() -> None:
+    it = Ladder()
+    it.dial()
+    it.run(1.0)
+    call = it.near.core.call(it.near.key)
+    assert call is not None
+    assert call._session is not None
+    media = call._session.shared.media
+    media._local = replace(media._local, host=GROUP)
+    before = len(it.far.kinds(MediaAgreed))
+    it.order(it.near, ChangeMedia("sendrecv"))
+    it.run(1.0)
+    assert it.far.emitted[-1][1] == "488"
+    assert len(it.far.kinds(MediaAgreed)) == before
+    assert GROUP in refused(it.far)
+    assert it.near.up
+    assert it.far.up
     it.order(it.near, HangUp())
     assert empty(it)
 

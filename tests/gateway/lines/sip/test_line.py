@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import uvloop
+from structlog.testing import capture_logs
 
 from gateway.events import CallerGone
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
@@ -138,6 +139,19 @@ def test_refusals_have_their_codes(refusal: Refusal, outcome: str, code: int) ->
             result = await near.call(far)
             assert (result.outcome, result.code) == (outcome, code)
             assert not len(far.line)
+
+    run(work)
+
+
+def test_sound_for_a_multicast_group_is_refused_and_told() -> None:
+    async def work() -> None:
+        async with end(advertised="224.2.1.1") as caller, end() as callee:
+            with capture_logs() as logs:
+                outcome = await caller.call(callee)
+            assert outcome.code == 488
+            (told,) = (line for line in logs if line["event"] == "sip_media_refused")
+            assert "224.2.1.1" in told["why"]
+            assert callee.parties.all == []
 
     run(work)
 

@@ -88,6 +88,27 @@ def test_the_old_hold_by_address() -> None:
     assert agreed.direction == "recvonly"
 
 
+@pytest.mark.parametrize(
+    ("host", "lines"),
+    [
+        ("224.2.1.1/127", ()),
+        ("255.255.255.255", ()),
+        ("phone.example.com", ()),
+        ("192.0.2.9", ("a=rtcp:4001 IN IP4 224.2.1.1",)),
+    ],
+)
+def test_what_is_nobody_is_never_sent_to(host: str, lines: tuple[str, ...]) -> None:
+    it = negotiation()
+    agreed, _ = answered(description("m=audio 4000 RTP/AVP 0"), it)
+    body = description("m=audio 5000 RTP/AVP 0", *lines, host=host)
+    with pytest.raises(NotAcceptable, match="address"):
+        it.answer(body)
+    it.offer()
+    with pytest.raises(NotAcceptable, match="address"):
+        it.accept(body)
+    assert it.agreed is agreed
+
+
 def test_a_direction_of_the_session_counts_where_the_line_has_none() -> None:
     body = description("m=audio 4000 RTP/AVP 0").replace(b"t=0 0", b"t=0 0\r\na=sendonly")
     assert answered(body)[0].direction == "recvonly"

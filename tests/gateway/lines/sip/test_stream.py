@@ -317,6 +317,23 @@ def test_the_clock_goes_on_through_a_hold() -> None:
     assert ((after.timestamp - before.timestamp) & 0xFFFFFFFF) / 8000 == pytest.approx(3.02)
 
 
+def test_held_by_address_nothing_at_all_is_sent() -> None:
+    it = wire()
+    it.play(tone(440, 0.2))
+    nowhere = ("0.0.0.0", 6000)
+    held = replace(
+        it.far.agreement,
+        direction="recvonly",
+        remote=nowhere,
+        remote_rtcp=("0.0.0.0", 6001),
+        rtcp_mux=False,
+    )
+    it.far.use(held)
+    sent = [one for step in range(1500) for one in it.far.tick(it.now + step * TICK, (), False)]
+    assert sent == []
+    assert it.far.goodbye(it.now + 30.0) == []
+
+
 def test_encrypted_streams_and_a_stranger() -> None:
     it = wire(srtp="required")
     assert it.near.secure.active
