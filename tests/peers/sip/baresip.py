@@ -76,7 +76,7 @@ class Baresip:
     async def call(self, uri: str) -> None:
         """Call, and wait for the answer."""
         await self.command("dial", uri)
-        await self.saw("CALL_ESTABLISHED")
+        await self.saw("CALL_ESTABLISHED", seconds=5.0)
 
     async def say(self, sound: Path) -> None:
         """Play a file into the call from now on, in the place of what was being played."""

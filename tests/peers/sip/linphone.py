@@ -45,7 +45,7 @@ class Linphone:
     async def call(self, uri: str) -> None:
         """Call, and wait for the answer."""
         await self.type(f"call {uri}")
-        await self.said(STREAMS)
+        await self.said(STREAMS, seconds=5.0)
 
     async def say(self, sound: Path) -> None:
         """Play a file into the call from now on, in the place of what was being played."""

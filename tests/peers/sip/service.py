@@ -51,7 +51,7 @@ class CallLog:
 
 
 @dataclass(frozen=True)
-class Service:
+class Gateway:
     """A running `parley serve`."""
 
     ports: dict[str, int]
@@ -69,7 +69,7 @@ class Service:
 
 
 @asynccontextmanager
-async def service(folder: Path, pem: Path) -> AsyncIterator[Service]:
+async def service(folder: Path, pem: Path) -> AsyncIterator[Gateway]:
     """Serve the shipped agent over SIP, with every call recorded."""
     ports = {name: free_tcp_port() for name in ("udp", "tcp", "tls")}
     (folder / "parley.toml").write_text(
@@ -94,7 +94,7 @@ async def service(folder: Path, pem: Path) -> AsyncIterator[Service]:
                 while '"listening"' not in said.read_text(errors="replace"):
                     assert process.returncode is None, said.read_text()
                     await asyncio.sleep(0.1)
-            yield Service(ports, folder)
+            yield Gateway(ports, folder)
         finally:
             if process.returncode is None:
                 process.terminate()
