@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.lines.sip.hop import Timers
+from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.rtp import Packet
 from gateway.ports import Refusal
 from tests.peers.sip.harness import Served, needs, party_of, run, served, sipp, write_pcap
@@ -22,6 +24,7 @@ PLAIN = (
     "basic", "cancel_after", "hold", "late_offer", "no_codec",
     "options", "unknown_method", "tag_mismatch", "bye_twice", "require_unknown", "update",
     "out_of_order", "timer_too_small", "refer_theirs_refused",
+    "late_offer_again",
 )  # fmt: skip
 
 
@@ -31,6 +34,54 @@ def test_plain(scenario: str, tmp_path: Path) -> None:
         async with served(accept_refer="never") as it:
             await sipp(scenario, it.port, tmp_path)
             await quiet(it)
+
+    run(work)
+
+
+NOBODY = ("224.2.1.1/127", "255.255.255.255", "phone.example.com")
+"""What a description may name, and nobody is at."""
+
+
+@pytest.mark.parametrize("address", NOBODY)
+def test_sound_for_nobody_is_refused(address: str, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with served() as it:
+            with capture_logs() as logs:
+                await sipp("no_address", it.port, tmp_path, "-key", "address", address)
+                await quiet(it)
+            assert [line["event"] for line in logs] == ["sip_media_refused"]
+            assert "address" in logs[0]["why"]
+            assert it.parties.all == []
+
+    run(work)
+
+
+@pytest.mark.parametrize("address", NOBODY)
+def test_a_call_goes_on_when_sound_for_nobody_was_refused(address: str, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with served() as it, asyncio.TaskGroup() as group:
+            group.create_task(
+                sipp("hold_by_address", it.port, tmp_path, "-key", "address", address)
+            )
+            party = await party_of(it)
+            seen: set[tuple[str, str]] = set()
+            assert isinstance(party.leg, SipLeg)
+            while not party.gone.is_set():
+                agreement = party.leg.stream.agreement
+                seen.add((agreement.remote[0], agreement.direction))
+                await asyncio.sleep(0.02)
+            assert seen == {("127.0.0.1", "sendrecv"), ("0.0.0.0", "recvonly")}
+            await quiet(it)
+
+    run(work)
+
+
+def test_a_late_offer_that_is_never_answered_ends_the_call(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with served() as it:
+            await sipp("late_offer_unanswered", it.port, tmp_path)
+            await quiet(it)
+            assert it.parties.all == []
 
     run(work)
 

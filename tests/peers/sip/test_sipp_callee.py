@@ -16,7 +16,10 @@ pytestmark = needs("sipp")
 
 
 async def dialled(
-    it: Served, scenario: str, folder: Path, progress: Callable[[str, int], None] | None = None
+    it: Served,
+    scenario: str,
+    folder: Path,
+    progress: Callable[[str, int], None] | None = None,
 ) -> DialOutcome:
     """Call SIPp and hang up when it answers."""
     port = free_port()
@@ -40,6 +43,29 @@ def test_answered_after_ringing(tmp_path: Path) -> None:
 
     assert run(work).outcome == "answered"
     assert heard == [("ringing", 180)]
+
+
+def test_our_ack_comes_again_with_their_200(tmp_path: Path) -> None:
+    async def work() -> None:
+        port = free_port()
+        async with served() as it, asyncio.TaskGroup() as group:
+            more = ("-p", str(port), "-nr", "-key", "target", str(it.port))
+            group.create_task(sipp("uas_lost_ack", None, tmp_path, *more))
+            await it.line.dialler.dial(DialOrder(f"sip:bot@127.0.0.1:{port}"))
+            party = await party_of(it)
+            # SIPp hangs up itself, once it has both.
+            async with asyncio.timeout(10):
+                await party.gone.wait()
+
+    run(work)
+
+
+def test_a_session_interval_that_is_too_small_grows(tmp_path: Path) -> None:
+    async def work() -> DialOutcome:
+        async with served() as it:
+            return await dialled(it, "uas_422", tmp_path)
+
+    assert run(work).outcome == "answered"
 
 
 def test_early_media(tmp_path: Path) -> None:
