@@ -141,7 +141,7 @@ async def baresip(
         f"audio_source aufile,{source}", "audio_player aufile,/dev/null",
         f"module_path {MODULES}", "module g711.so", "module srtp.so", "module aufile.so",
         "module sndfile.so", "module_tmp account.so", "module_app menu.so",
-        "module_app ctrl_tcp.so", f"ctrl_tcp_listen 127.0.0.1:{control}", f"snd_path {folder}",
+        "module_app ctrl_tcp.so", f"ctrl_tcp_listen 127.0.0.1:{control}", "snd_path .",
         *settings,
     ]  # fmt: skip
     if pem is not None:
@@ -159,6 +159,7 @@ async def baresip(
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            cwd=folder,  # its recorder's paths have room for 127 bytes
             env={**os.environ, "TZ": "UTC0"},
         )
         try:

@@ -6,6 +6,7 @@ A recorded human talks: two turns, a cut-in, keys, a hold, and one side hangs up
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +38,8 @@ enough for its last ones to be missed although a busy machine is slow."""
 
 CALLS = 4
 """Calls until somebody gives up."""
+TIMES = 3
+"""Times that somebody says what is not understood: sound is late on a machine without time."""
 
 TAIL = 120.0
 """Seconds of silence behind what is said: softphones hang up, or begin again, at a file's end."""
@@ -82,6 +85,11 @@ class Talk:
         (line,) = self.log.lines(event)
         return line
 
+    @property
+    def cut(self) -> dict[str, Any]:
+        """What the log says of the caller's cut-in."""
+        return self.log.lines("interrupted")[0]
+
     def between(self, start: float, end: float) -> npt.NDArray[np.int16]:
         """Give what the phone heard, by seconds of the call."""
         return self.heard[max(0, round(RATE * start)) : round(RATE * end)]
@@ -97,17 +105,13 @@ async def converse(
     await phone.say(sound["car"])
     await log.wrote("turn", 1)
     await asyncio.sleep(CUT_IN_AFTER)
-    await phone.say(sound["cut in"])
-    await log.wrote("turn", 2)
-    await log.wrote("agent_spoke", 1, kind="reply")
+    await _replied(log, phone.say(sound["cut in"]))
     await _hold(phone, sound)
-    await phone.say(sound["thanks"])
-    await log.wrote("turn", 3)
-    await log.wrote("agent_spoke", 2, kind="reply")
-    for key in KEYS:
-        await phone.press(key)
-    await log.wrote("turn", 4)
-    await log.wrote("agent_spoke", 3, kind="reply")
+    for _ in range(TIMES):
+        await _replied(log, phone.say(sound["thanks"]))
+        if "My pleasure" in log.texts("agent_spoke"):
+            break
+    await _replied(log, _press(phone))
     if ends == "agent":
         await phone.say(sound["goodbye"])
         await phone.hung_up_on()
@@ -128,6 +132,19 @@ async def _answered(phone: Phone, uri: str) -> None:
                 raise
         else:
             return
+
+
+async def _replied(log: CallLog, deed: Awaitable[None]) -> None:
+    """Do something, and wait until the agent has replied to it."""
+    turns, replies = log.count("turn"), log.count("agent_spoke", kind="reply")
+    await deed
+    await log.wrote("turn", turns + 1)
+    await log.wrote("agent_spoke", replies + 1, kind="reply")
+
+
+async def _press(phone: Phone) -> None:
+    for key in KEYS:
+        await phone.press(key)
 
 
 async def _hold(phone: Phone, sound: dict[str, Path]) -> None:

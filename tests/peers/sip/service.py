@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.peers.sip.phones import free_tcp_port
-
 ROOT = Path(__file__).parents[3]
 
 
@@ -37,17 +35,18 @@ class CallLog:
         """Wait for so many lines of a kind in which fields have certain values."""
         try:
             async with asyncio.timeout(30):
-                while self._count(event, having) < times:  # noqa: ASYNC110
+                while self.count(event, **having) < times:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         except TimeoutError:
             raise AssertionError(f"{self.number}: {times} times {event!r} never came") from None
 
-    def _count(self, event: str, having: dict[str, str]) -> int:
+    def count(self, event: str, **having: str) -> int:
+        """Count the lines of a kind in which fields have certain values."""
         return sum(having.items() <= line.items() for line in self.lines(event))
 
     def texts(self, event: str) -> str:
         """Give what was said in the lines of a kind."""
-        return " ".join(line["text"] for line in self.lines(event)).lower()
+        return " ".join(line["text"] for line in self.lines(event))
 
 
 @dataclass(frozen=True)
@@ -71,14 +70,12 @@ class Gateway:
 @asynccontextmanager
 async def service(folder: Path, pem: Path) -> AsyncIterator[Gateway]:
     """Serve the shipped agent over SIP, with every call recorded."""
-    ports = {name: free_tcp_port() for name in ("udp", "tcp", "tls")}
     (folder / "parley.toml").write_text(
-        f'server.port = {free_tcp_port()}\nlog.path = "calls.jsonl"\n'
+        f'server.port = 0\nlog.path = "calls.jsonl"\n'
         f'[agents]\nfolder = "{ROOT / "agents"}"\n'
         '[recording]\nenabled = true\nfolder = "recordings"\n'
         '[sip]\nenabled = true\nhost = "127.0.0.1"\nallow = ["127.0.0.0/8"]\n'
-        + "".join(f"{name} = {port}\n" for name, port in ports.items())
-        + f'certificate = "{pem}"\nauthorities = "{pem}"\n'
+        f'udp = 0\ntcp = 0\ntls = 0\ncertificate = "{pem}"\nauthorities = "{pem}"\n'
     )
     said = folder / "serve.log"
     with said.open("wb") as log:
@@ -94,7 +91,7 @@ async def service(folder: Path, pem: Path) -> AsyncIterator[Gateway]:
                 while '"listening"' not in said.read_text(errors="replace"):
                     assert process.returncode is None, said.read_text()
                     await asyncio.sleep(0.1)
-            yield Gateway(ports, folder)
+            yield Gateway(_ports(said), folder)
         finally:
             if process.returncode is None:
                 process.terminate()
@@ -104,6 +101,12 @@ async def service(folder: Path, pem: Path) -> AsyncIterator[Gateway]:
             except TimeoutError:
                 process.kill()
                 await process.wait()
+
+
+def _ports(said: Path) -> dict[str, int]:
+    """Read from the gateway's messages where it listens."""
+    lines = [json.loads(line) for line in said.read_text().splitlines() if line.startswith("{")]
+    return {one["transport"]: one["port"] for one in lines if one["event"] == "sip_listening"}
 
 
 def words(files: Sequence[Path]) -> list[str]:
