@@ -23,15 +23,14 @@ REPEATS = ("-nr",)
 PLAIN = (
     "basic", "cancel_after", "hold", "late_offer", "no_codec",
     "options", "unknown_method", "tag_mismatch", "bye_twice", "require_unknown", "update",
-    "out_of_order", "timer_too_small", "refer_theirs_refused",
-    "late_offer_again",
+    "out_of_order", "timer_too_small", "late_offer_again",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("scenario", PLAIN)
 def test_plain(scenario: str, tmp_path: Path) -> None:
     async def work() -> None:
-        async with served(accept_refer="never") as it:
+        async with served() as it:
             await sipp(scenario, it.port, tmp_path)
             await quiet(it)
 
@@ -183,6 +182,17 @@ def test_our_transfer(scenario: str, accepted: bool, code: str, tmp_path: Path) 
                     await party.happened.wait()
             assert party.transfer.accepted is accepted
             assert party.transfer.reason.startswith(code)
+
+    run(work)
+
+
+@pytest.mark.parametrize("whose", ["never", "trunks"])
+def test_their_transfer_is_refused(whose: str, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with served(accept_refer=whose) as it:
+            await sipp("refer_theirs_refused", it.port, tmp_path)
+            await quiet(it)
+            assert len(it.parties.all) == 1
 
     run(work)
 
