@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gateway.lines.webrtc.limits import PublicLimits, Visitor
@@ -71,6 +71,8 @@ class Admitted:
     grant: Grant
     visitor: Visitor | None = None
     "counted among those without a token"
+    token: str = field(default="", repr=False, compare=False)
+    "that was used up"
 
 
 class Access:
@@ -119,12 +121,19 @@ class Access:
                 return Denied(taken)
         if looked.visitor is not None:
             self.limits.begin(looked.visitor, now)
-        return looked
+        return replace(looked, token=caller.token)
 
     def release(self, admitted: Admitted) -> None:
         """Take that a call is over."""
         if admitted.visitor is not None:
             self.limits.end(admitted.visitor)
+
+    def undo(self, admitted: Admitted) -> None:
+        """Take that a call that was let in could not be: nothing of it is used up."""
+        if admitted.token:
+            self.passes.give_back(admitted.token)
+        if admitted.visitor is not None:
+            self.limits.undo(admitted.visitor)
 
     def may_write(self, key: str) -> bool:
         """Say whether a key is the one that passes are given out for."""

@@ -56,6 +56,13 @@ class PublicLimits:
         if len(self._begun) > ADDRESSES_MOST:
             self._begun.popitem(last=False)
 
+    def undo(self, visitor: Visitor) -> None:
+        """Take back a `begin`: the call could not be."""
+        self.end(visitor)
+        begun = self._begun.get(visitor.address)
+        if begun:
+            begun.pop()
+
     def end(self, visitor: Visitor) -> None:
         """Count a call that is over."""
         for counter, name in ((self._origins, visitor.origin), (self._addresses, visitor.address)):

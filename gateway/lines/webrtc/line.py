@@ -97,16 +97,16 @@ class WebrtcLine:
 
     async def open(self, admitted: Admitted, agreed: Agreed, origin: str, hosts: Hosts) -> Opened:
         """Answer a call; raises OSError where no port is to be had."""
-        assert self._group is not None, "asked while busy said that it cannot"
-        session = self._session(admitted, agreed, origin, hosts)
         name = secrets.token_urlsafe(24)
-        self.sessions[name] = session
         try:
-            answer = await session.answer()
+            session = self._session(admitted, agreed, origin, hosts)
+            self.sessions[name] = session
+            answer = await self._answered(session)
         except BaseException:
-            del self.sessions[name]
-            self.access.release(admitted)
+            self.sessions.pop(name, None)
+            self.access.undo(admitted)
             raise
+        assert self._group is not None
         self._group.create_task(self._carry(name, session, admitted))
         log.info("call_answered", call_id=session.info.call_id, agent=session.info.agent)
         return Opened(name, session, answer)
@@ -127,6 +127,17 @@ class WebrtcLine:
         limits = Limits(seconds, self.settings.goodbye, self.settings.away_seconds)
         wanted = Wanted(info, agreed, hosts, limits)
         return Session(wanted, self.settings, self._certificates.current(), self._begin)
+
+    async def _answered(self, session: Session) -> bytes:
+        """Write the answer, or leave nothing of the session behind."""
+        try:
+            answer = await session.answer()
+            if self._group is None:
+                raise OSError("the gateway was stopped meanwhile")
+        except BaseException:
+            await session.close()
+            raise
+        return answer
 
     def _begin(self, leg: WebrtcLeg) -> None:
         self._answer.begin(leg)

@@ -27,6 +27,9 @@ of a bad path."""
 CLOSE_SECONDS = 3.0
 """Within which a connection is closed, whatever its far side does."""
 
+HUNG_UP = "caller hung up"
+"""Why a call ends whose page needs no goodbye."""
+
 RESTARTS_MOST = 50
 """In one call; a page that begins anew more often than that is broken."""
 
@@ -93,11 +96,14 @@ class Session:
         return write_answer(self._wanted.agreed, ours)
 
     async def restart(self, fragment: Fragment) -> IceParameters | None:
-        """Begin ICE anew; None where this call cannot any more."""
+        """Begin ICE anew; None where this call cannot any more; raises OSError."""
         if self._group is None or self._over.is_set() or self.restarts >= RESTARTS_MOST:
             return None
         self.restarts += 1
         ice, parameters = await self.peer.restart()
+        if self._over.is_set():
+            await ice.close()  # the call ended meanwhile
+            return None
         self.ice = parameters
         remote = IceParameters(fragment.ufrag, fragment.password, fragment.candidates)
         self._group.create_task(self._take_over(ice, remote))
@@ -118,15 +124,12 @@ class Session:
     async def run(self) -> None:
         """Connect, carry, and leave nothing behind."""
         try:
-            if await self._connect():
-                async with asyncio.TaskGroup() as group:
-                    self._group = group
-                    group.create_task(self._open_channel())
-                    await self._over.wait()
-                    self._group = None
-                    if self.leg is not None and self._reason[0] not in ("caller hung up",):
-                        await asyncio.sleep(GOODBYE_SECONDS)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._last())
+                if not await self._connect():
                     raise _Over
+                self._group = group
+                group.create_task(self._open_channel())
         except* _Over:
             pass
         finally:
@@ -134,7 +137,15 @@ class Session:
             if self.leg is not None:
                 self.leg.notice(CallerGone(*self._reason))
                 self._log.info("call_over", reason=self._reason[0], **self._quality())
-            await self._close()
+            await self.close()
+
+    async def _last(self) -> None:
+        """Wait for the end, which may come before the connection is up, and stop all else."""
+        await self._over.wait()
+        self._group = None
+        if self.leg is not None and self._reason[0] != HUNG_UP:
+            await asyncio.sleep(GOODBYE_SECONDS)
+        raise _Over
 
     async def _connect(self) -> bool:
         """Bring the connection up; the call begins with it."""
@@ -180,7 +191,8 @@ class Session:
             moved = False
         self._log.info("ice_restarted" if moved else "ice_restart_failed")
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Let sockets and keys go."""
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.peer.close()
@@ -206,7 +218,7 @@ class Session:
             self.leg.alive()
 
     def _lost(self) -> None:
-        self.end("caller hung up")
+        self.end(HUNG_UP)
 
 
 class _Over(Exception):

@@ -13,16 +13,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from gateway.lines.webrtc.access import STATUS, WORDS, Admitted, Caller, Denied
+from gateway.lines.webrtc.access import Admitted, Caller, Denied
 from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.offer import (
     OFFER_MOST,
     Agreed,
+    Fragment,
     UnacceptableError,
     read_fragment,
     read_offer,
     write_fragment,
 )
+from gateway.lines.webrtc.refusals import denied, problem, refused
+from gateway.lines.webrtc.session import HUNG_UP, Session
 from gateway.lines.webrtc.tokens import read_grant
 from gateway.lines.webrtc.turn import IceServer, ice_servers
 from gateway.locality import is_local, names_this_machine
@@ -30,19 +33,15 @@ from gateway.ports import Refusal
 
 if TYPE_CHECKING:
     from gateway.lines.webrtc.line import WebrtcLine
-    from gateway.lines.webrtc.session import Session
 
 SDP = "application/sdp"
 FRAGMENT = "application/trickle-ice-sdpfrag"
-PROBLEM = "application/problem+json"
 
 METHODS = "POST, PATCH, DELETE, GET, OPTIONS"
 HEADERS = "Authorization, Content-Type, If-Match"
 EXPOSED = "Location, ETag, Link, Retry-After"
 
 PREFLIGHT_SECONDS = 600
-
-REFUSED = {"busy": 503, "draining": 503, "unknown_agent": 404, "forbidden": 403}
 
 log = structlog.get_logger("webrtc")
 
@@ -89,7 +88,7 @@ class Signalling:
         access = self._line.access
         looked = access.look(caller, agent, self._line.now(), time.time())
         if isinstance(looked, Denied):
-            return self._shared(caller, _denied(looked))
+            return self._shared(caller, denied(looked))
         servers = [one.document() for one in self._servers("page")]
         headers = {"Cache-Control": "no-store"}
         return self._shared(caller, JSONResponse({"iceServers": servers}, headers=headers))
@@ -100,12 +99,12 @@ class Signalling:
         if request.method == "OPTIONS":
             return self._preflight(caller, {"Accept-Patch": FRAGMENT})
         if not self._line.access.page(caller):
-            return _denied(Denied("origin_refused"))
+            return denied(Denied("origin_refused"))
         session = self._line.sessions.get(request.path_params["session"])
         if session is None:
-            response = _problem(404, "gone", "There is no such call, or it is over.")
+            response = problem(404, "gone", "There is no such call, or it is over.")
         elif request.method == "DELETE":
-            session.end("caller hung up")
+            session.end(HUNG_UP)
             response = Response(status_code=200)
         elif request.method == "PATCH":
             response = await self._patch(request, session)
@@ -116,7 +115,7 @@ class Signalling:
     async def _offer(self, request: Request, caller: Caller) -> Response:
         agent = self._line.agent(request.path_params["agent"])
         if not self._line.access.page(caller):
-            return _denied(Denied("origin_refused"))
+            return denied(Denied("origin_refused"))
         agreed = await self._agreed(request)
         if isinstance(agreed, Response):
             return agreed
@@ -124,11 +123,11 @@ class Signalling:
         refusal = self._line.busy(agent)
         if refusal is not None:
             log.info("call_refused", agent=agent, reason=refusal.kind, cause=refusal.cause)
-            return _refused(refusal)
+            return refused(refusal)
         admitted = self._line.admit(caller, agent)
         if isinstance(admitted, Denied):
             log.info("call_refused", agent=agent, reason=admitted.kind, origin=caller.origin)
-            return _denied(admitted)
+            return denied(admitted)
         return await self._answer(request, caller, agreed, admitted)
 
     async def _answer(
@@ -138,7 +137,7 @@ class Signalling:
             opened = await self._line.open(admitted, agreed, caller.origin, self._hosts(request))
         except OSError as error:
             log.warning("no_port", reason=str(error))
-            return _refused(Refusal("busy", 5, "All lines are busy.", "ports"))
+            return refused(Refusal("busy", 5, "All lines are busy.", "ports"))
         agent = request.path_params["agent"]
         response = Response(opened.answer, 201, media_type=SDP)
         response.headers["Location"] = f"/webrtc/{agent}/{opened.name}"
@@ -150,40 +149,47 @@ class Signalling:
 
     async def _agreed(self, request: Request) -> Agreed | Response:
         if _media_type(request) != SDP:
-            return _problem(415, "unsupported", f"An offer is {SDP}.")
+            return problem(415, "unsupported", f"An offer is {SDP}.")
         body = await _body(request)
         if body is None:
-            return _problem(413, "too_big", f"An offer has at most {OFFER_MOST} bytes.")
+            return problem(413, "too_big", f"An offer has at most {OFFER_MOST} bytes.")
         try:
             return read_offer(body, self._line.settings.codecs)
         except UnacceptableError as error:
-            return _problem(422, "unacceptable", str(error))
+            return problem(422, "unacceptable", str(error))
         except ValueError as error:
-            return _problem(400, "malformed", str(error))
+            return problem(400, "malformed", str(error))
 
     async def _patch(self, request: Request, session: Session) -> Response:
         if _media_type(request) != FRAGMENT:
-            return _problem(415, "unsupported", f"A change is {FRAGMENT}.")
+            return problem(415, "unsupported", f"A change is {FRAGMENT}.")
         body = await _body(request)
         if body is None:
-            return _problem(413, "too_big", f"A change has at most {OFFER_MOST} bytes.")
+            return problem(413, "too_big", f"A change has at most {OFFER_MOST} bytes.")
         try:
             fragment = read_fragment(body)
         except ValueError as error:
-            return _problem(400, "malformed", str(error))
+            return problem(400, "malformed", str(error))
         wanted = request.headers.get("if-match", "")
         if not wanted:
-            return _problem(428, "no_etag", "If-Match is missing.")
+            return problem(428, "no_etag", "If-Match is missing.")
         if wanted == "*":
-            ice = await session.restart(fragment)
-            if ice is None:
-                return _problem(404, "gone", "The call is over.")
-            headers = {"ETag": _etag(session), "Cache-Control": "no-store"}
-            return Response(write_fragment("0", ice), 200, headers, FRAGMENT)
+            return await self._anew(session, fragment)
         if wanted != _etag(session):
-            return _problem(412, "stale", "ICE has begun anew since.")
+            return problem(412, "stale", "ICE has begun anew since.")
         await session.learn(fragment)
         return Response(status_code=204)
+
+    async def _anew(self, session: Session, fragment: Fragment) -> Response:
+        try:
+            ice = await session.restart(fragment)
+        except OSError as error:
+            log.warning("no_port", reason=str(error))
+            return refused(Refusal("busy", 5, "All lines are busy.", "ports"))
+        if ice is None:
+            return problem(404, "gone", "The call is over.")
+        headers = {"ETag": _etag(session), "Cache-Control": "no-store"}
+        return Response(write_fragment("0", ice), 200, headers, FRAGMENT)
 
     # --- the site's own server -------------------------------------------------------------------
 
@@ -191,14 +197,14 @@ class Signalling:
         """Give a pass to whoever shows the key."""
         access = self._line.access
         if not access.settings.api_key:
-            return _problem(404, "no_tokens", "PARLEY_API_KEY is not set: no tokens are given.")
+            return problem(404, "no_tokens", "PARLEY_API_KEY is not set: no tokens are given.")
         if not access.may_write(_bearer(request)):
-            return _problem(401, "wrong_key", "The key is missing or wrong.", "Bearer")
+            return problem(401, "wrong_key", "The key is missing or wrong.", "Bearer")
         body = await _body(request)
         try:
             grant = read_grant(body or b"")
         except ValueError as error:
-            return _problem(400, "malformed", str(error))
+            return problem(400, "malformed", str(error))
         token, life = access.passes.write(grant, time.time())
         headers = {"Cache-Control": "no-store"}
         return JSONResponse({"token": token, "expires_in": round(life)}, 201, headers)
@@ -269,42 +275,3 @@ async def _body(request: Request) -> bytes | None:
 
 def _etag(session: Session) -> str:
     return f'"{session.restarts}"'
-
-
-def _problem(status: int, kind: str, text: str, challenge: str = "") -> Response:
-    """Say what is wrong, for programs and people (RFC 9457)."""
-    document = {"title": text, "status": status, "kind": kind}
-    headers = {"WWW-Authenticate": challenge} if challenge else None
-    return JSONResponse(document, status, headers, PROBLEM)
-
-
-def _denied(denied: Denied) -> Response:
-    status = STATUS[denied.kind]
-    document: dict[str, object] = {
-        "title": WORDS[denied.kind],
-        "status": status,
-        "kind": denied.kind,
-    }
-    headers: dict[str, str] = {}
-    if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if denied.retry_after:
-        headers["Retry-After"] = str(denied.retry_after)
-        document["retry_after"] = denied.retry_after
-    return JSONResponse(document, status, headers, PROBLEM)
-
-
-def _refused(refusal: Refusal) -> Response:
-    status = REFUSED[refusal.kind]
-    document: dict[str, object] = {
-        "title": refusal.text or refusal.kind,
-        "status": status,
-        "kind": refusal.kind,
-    }
-    if refusal.cause:
-        document["cause"] = refusal.cause
-    headers: dict[str, str] = {}
-    if refusal.retry_after:
-        headers["Retry-After"] = str(refusal.retry_after)
-        document["retry_after"] = refusal.retry_after
-    return JSONResponse(document, status, headers, PROBLEM)

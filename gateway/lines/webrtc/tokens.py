@@ -99,6 +99,10 @@ class Passes:
         self._used[name] = expires
         return grant
 
+    def give_back(self, token: str) -> None:
+        """Let a pass that was taken be used after all: its call could not be."""
+        self._used.pop(str(self._claims(token)["jti"]), None)
+
     def look(self, token: str, now: float) -> Grant | Problem:
         """Say what a pass allows, without using it up."""
         read = self._read(token, now)
@@ -106,19 +110,7 @@ class Passes:
 
     def _read(self, token: str, now: float) -> tuple[Grant, str, float] | Problem:
         try:
-            claims = jwt.decode(
-                token,
-                self._key,
-                algorithms=[ALGORITHM],
-                audience=AUDIENCE,
-                # Time is given, here as everywhere.
-                options={
-                    "require": ["exp", "iat", "jti"],
-                    "verify_exp": False,
-                    "verify_iat": False,
-                    "verify_nbf": False,
-                },
-            )
+            claims = self._claims(token)
             name, expires = str(claims["jti"]), float(claims["exp"])
             grant = msgspec.convert(
                 {k: v for k, v in claims.items() if k in Grant.__slots__}, type=Grant
@@ -131,6 +123,21 @@ class Passes:
         if name in self._used or len(self._used) >= MOST:
             return "token_used"
         return grant, name, expires
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        return jwt.decode(
+            token,
+            self._key,
+            algorithms=[ALGORITHM],
+            audience=AUDIENCE,
+            # Time is given, here as everywhere.
+            options={
+                "require": ["exp", "iat", "jti"],
+                "verify_exp": False,
+                "verify_iat": False,
+                "verify_nbf": False,
+            },
+        )
 
     def _forget(self, now: float) -> None:
         while self._used:
