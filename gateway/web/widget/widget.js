@@ -25,6 +25,7 @@ const SEND = icon('<path d="M5 12h13M12.5 6l6 6-6 6"/>');
 const KEYBOARD = icon('<rect x="3" y="6" width="18" height="12" rx="2.5"/><path d="M7 10h.1M10.3 10h.1M13.7 10h.1M17 10h.1M8 14h8"/>');
 const CLOSE = icon('<path d="M6 6l12 12M18 6L6 18"/>');
 const ALERT = icon('<path d="M12 8v5M12 16.5v.1"/><circle cx="12" cy="12" r="9"/>', 26);
+const CLOCK = icon('<circle cx="12" cy="12" r="9"/><path d="M12 7v5.2l3.2 2"/>', 26);
 const DONE = icon('<path d="M5 12.5l4.5 4.5L19 7.5"/>', 26);
 const SOUND = icon('<path d="M4 9.5v5h3.5L12 19V5L7.5 9.5zM15.5 9a4 4 0 0 1 0 6M18.3 6.5a8 8 0 0 1 0 11"/>');
 
@@ -460,13 +461,20 @@ export class ParleyWidget extends HTMLElement {
     const again = this.#button("first", t.retry, PHONE, () => this.call());
     const typed = RETYPED.includes(kind) && this.#button("plain", t.type_only, KEYBOARD, () => this.call({ microphone: false }));
     const text = t[kind] || t.broken;
+    const soon = RETRIED.includes(kind);
     this.#card(
-      "failed",
-      make("div", { class: "pane", role: "alert" }, make("span", { class: "sign", html: ALERT }), make("strong", { text: t.error }), make("p", { text })),
+      soon ? "soon" : "failed",
+      make(
+        "div",
+        { class: "pane", role: "alert" },
+        make("span", { class: "sign", html: soon ? CLOCK : ALERT }),
+        make("strong", { text: soon ? t.soon : t.error }),
+        make("p", { text }),
+      ),
       make("footer", { class: typed ? "stack" : "" }, again, typed),
     );
     this.#parts.bar.hidden = true;
-    if (retryAfter && RETRIED.includes(kind)) this.#countdown(again, retryAfter);
+    if (retryAfter && soon) this.#countdown(again, retryAfter);
   }
 
   #countdown(button, seconds) {
@@ -508,7 +516,8 @@ export class ParleyWidget extends HTMLElement {
     const doing = connected ? this.#state || "connected" : this.#phase;
     const silenced = this.#muted && doing === "listening";
     status.textContent = silenced ? t.muted : t[doing] || "";
-    card.classList.remove("live", "wait", "listening", "thinking", "speaking");
+    card.classList.remove("live", "wait", "listening", "thinking", "speaking", "silenced");
+    if (silenced) card.classList.add("silenced");
     if (connected) card.classList.add("live", doing);
     else if (this.#phase !== "idle") card.classList.add("wait");
     if (!leave) return;

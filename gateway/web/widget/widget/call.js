@@ -194,11 +194,11 @@ export class Call {
   }
 
   write(text) {
-    return this._say({ type: "text", text });
+    return this._sayOnce({ type: "text", text });
   }
 
   press(keys) {
-    return this._say({ type: "keys", keys });
+    return this._sayOnce({ type: "keys", keys });
   }
 
   hangUp(reason = "hung up") {
@@ -215,6 +215,13 @@ export class Call {
   _say(message) {
     if (this.channel?.readyState !== "open") return false;
     this.channel.send(JSON.stringify({ v: 1, ...message }));
+    return true;
+  }
+
+  /** Say it as soon as it can be said: sound flows some moments before messages do. */
+  _sayOnce(message) {
+    if (this.channel?.readyState !== "connecting") return this._say(message);
+    this.channel.addEventListener("open", () => this._say(message), { once: true });
     return true;
   }
 

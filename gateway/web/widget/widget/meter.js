@@ -31,18 +31,17 @@ export class Meter {
     this.visitor = [];
     this.ears = {};
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
+    this.timer = setInterval(() => this._step(), STEP);
   }
 
   /** Listen to one side from now on; `side` is `agent` or `visitor`. */
   listen(side, audio, stream) {
     this.ears[side]?.stop();
     this.ears[side] = listener(audio, stream);
-    if (!this.timer) this.timer = setInterval(() => this._step(), STEP);
   }
 
   stop() {
     clearInterval(this.timer);
-    this.timer = 0;
     for (const ear of Object.values(this.ears)) ear.stop();
     this.ears = {};
     this.agent = [];
@@ -50,6 +49,7 @@ export class Meter {
   }
 
   _step() {
+    if (!this.canvas.isConnected) return this.stop();
     const { width } = this.canvas.getBoundingClientRect();
     const most = Math.ceil(width / (BAR + GAP)) + 1;
     for (const side of ["agent", "visitor"]) {

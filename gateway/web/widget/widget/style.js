@@ -87,8 +87,9 @@ h2 { font-size: 16px; font-weight: 650; line-height: 1.25; white-space: nowrap; 
 .dot { inline-size: 8px; block-size: 8px; border-radius: 50%; background: var(--_soft); flex: none; }
 .live .dot { background: var(--_accent); }
 .listening .dot { animation: breathe 2s ease-in-out infinite; }
-.thinking .dot, .wait .dot { animation: blink 1s steps(2, jump-none) infinite; }
-.wait .dot { background: var(--_you); }
+.thinking .dot { animation: blink 1s steps(2, jump-none) infinite; }
+.wait .dot { background: var(--_you); animation: blink 1s steps(2, jump-none) infinite; }
+.silenced .dot { background: var(--_you); animation: none; }
 .failed .dot { background: var(--_danger); }
 @keyframes breathe { 50% { box-shadow: 0 0 0 4px color-mix(in srgb, var(--_accent) 26%, transparent); } }
 @keyframes blink { 50% { opacity: .25; } }
@@ -134,6 +135,7 @@ footer { display: flex; gap: 10px; padding: 12px 18px 18px; border-block-start: 
   min-block-size: 48px; padding: 6px 16px; border-radius: 15px; font-weight: 600; line-height: 1.2;
 }
 .first { background: var(--_accent); color: var(--_on-accent); }
+.first:disabled { background: var(--_raised); color: var(--_soft); opacity: 1; }
 .first:not(:disabled):hover { filter: brightness(1.07); }
 .plain { background: var(--_raised); color: var(--_ink); }
 .plain:hover { background: var(--_line); }
