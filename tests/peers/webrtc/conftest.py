@@ -1,4 +1,4 @@
-"""What the tests with a real browser share: the browser's driver and one gateway."""
+"""What the tests with a real browser share: the browser, one gateway, and sites that embed it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.peers.webrtc.gateway import CLEAN_SECONDS, Gateway, gateway, wait
+from tests.peers.webrtc.site import Site, site
+from tests.peers.webrtc.visitor import Chromium, chromium
 from tests.support.peers import package_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Playwright
 
 HERE = Path(__file__).parent
+
+SETTINGS = """
+[limits]
+calls = 1
+[webrtc]
+origins = ["{origin}"]
+local = false
+[web]
+calls = "open"
+"""
+"""One call at once, for pages of one site that show a token."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.peer)
-            item.add_marker(pytest.mark.timeout(240))
+            item.add_marker(pytest.mark.timeout(150))
             if missing:
                 item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)}"))
 
@@ -47,12 +60,25 @@ def driver() -> Iterator[Playwright]:
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """Serve one gateway for most tests; any page of this machine may call with a token."""
-    folder = tmp_path_factory.mktemp("gateway")
-    with gateway(
-        folder, '[webrtc]\norigins = ["*"]\nlocal = false\n[web]\ncalls = "open"\n'
-    ) as one:
+def browser(driver: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """Run one browser for most tests."""
+    with chromium(driver, tmp_path_factory.mktemp("browser")) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def shop() -> Iterator[Site]:
+    """Serve the site that may call the shared gateway."""
+    with site() as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def shared(shop: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """Serve one gateway for most tests."""
+    settings = SETTINGS.format(origin=shop.url)
+    with gateway(tmp_path_factory.mktemp("gateway"), settings) as one:
+        shop.gateway = one.url
         yield one
 
 
@@ -60,4 +86,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def served(shared: Gateway) -> Iterator[Gateway]:
     """Give the shared gateway, and see that every test leaves it clean in time."""
     yield shared
-    wait(shared.is_clean, CLEAN_SECONDS, "a call was left behind")
+    wait(shared.is_clean, CLEAN_SECONDS, "something of a call was left behind")
+
+
+@pytest.fixture
+def home(shop: Site, served: Gateway) -> Site:
+    """Give the site that may call the shared gateway, as it is at first."""
+    shop.forget()
+    return shop

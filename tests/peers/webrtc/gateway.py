@@ -70,7 +70,16 @@ class Gateway:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        (self.folder / "gateway.log").rename(self.folder / f"gateway-{time.time():.0f}.log")
+
+    def kill(self) -> None:
+        """End it without a word, as a machine that fails."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+        settings = self.folder / "parley.toml"
+        port = self.url.rpartition(":")[2]
+        settings.write_text(settings.read_text().replace("port = 0", f"port = {port}"))
+        (self.folder / "gateway.log").rename(self.folder / f"gateway-{time.time():.3f}.log")
 
     def pause(self) -> None:
         """Let it stand still, as a machine that swaps or is suspended."""
@@ -111,16 +120,29 @@ class Gateway:
         wait(look, seconds, f"no {event} in the call log")
         return found[0]
 
+    def messages(self) -> str:
+        """Give what it said of itself."""
+        return (self.folder / "gateway.log").read_text()
+
     def is_clean(self) -> bool:
-        """Say that no call is left."""
-        return self.health()["calls"] == 0
+        """Say that no call is left, and no socket of one."""
+        return self.health()["calls"] == 0 and not self.ports()
+
+    def ports(self) -> set[int]:
+        """Give the UDP ports that are open: each call has one."""
+        assert self.process is not None
+        # Not psutil's: in another network it would look into this one.
+        there = Path(f"/proc/{self.process.pid}")
+        held = {os.readlink(one) for one in (there / "fd").iterdir() if one.is_symlink()}
+        rows = [row.split() for row in (there / "net/udp").read_text().splitlines()[1:]]
+        return {int(row[1].partition(":")[2], 16) for row in rows if f"socket:[{row[9]}]" in held}
 
 
-def wait(holds: Callable[[], object], seconds: float, said: str) -> None:
-    """Wait in real time until something holds."""
+def wait(holds: Callable[[], object], seconds: float, said: str | Callable[[], str]) -> None:
+    """Wait in real time until something holds; `said` tells of what does not."""
     until = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < until, said
+        assert time.monotonic() < until, said if isinstance(said, str) else said()
         time.sleep(0.05)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from tests.peers.webrtc.gateway import ROOT, gateway, wait
 from tests.peers.webrtc.network import ADDRESS, browser_in, network
-from tests.peers.webrtc.visitor import speech, visitor
+from tests.peers.webrtc.visitor import chromium
 from tests.support.peers import requires_program
 
 if TYPE_CHECKING:
@@ -65,20 +64,19 @@ def test_a_call_goes_over_a_relay_with_a_password_for_this_call(
 ) -> None:
     settings = f'[webrtc]\naddresses = ["{ADDRESS}"]\nice = ["turn:{ADDRESS}:3478?transport=udp"]\n'
     monkeypatch.setitem(os.environ, "PARLEY_TURN_SECRET", SECRET)
-    microphone = speech(tmp_path / "mic.wav", 60.0)
     log = tmp_path / "coturn.log"
     with (
         network() as enter,
         relay(enter, log, SECRET),
         gateway(tmp_path / "gateway", settings, enter) as served,
-        visitor(driver, served.url, microphone, program=browser_in(enter, tmp_path)) as guest,
+        chromium(driver, tmp_path, program=browser_in(enter, tmp_path)) as browser,
+        browser.visit(served.url) as guest,
     ):
         guest.page.add_init_script(RELAY_ONLY)
         guest.page.reload()
-        time.sleep(1)
         guest.press("Start call")
         guest.connected()
-        wait(lambda: guest.captions("agent"), 20, "no greeting")
+        guest.answered(1)
         guest.press("Hang up")
         said = log.read_text(errors="replace")
         assert "ALLOCATE processed, success" in said
@@ -90,17 +88,16 @@ def test_a_relay_with_another_secret_lets_nobody_through(
 ) -> None:
     settings = f'[webrtc]\naddresses = ["{ADDRESS}"]\nice = ["turn:{ADDRESS}:3478?transport=udp"]\n'
     monkeypatch.setitem(os.environ, "PARLEY_TURN_SECRET", SECRET)
-    microphone = speech(tmp_path / "mic.wav", 60.0)
     with (
         network() as enter,
         relay(enter, tmp_path / "coturn.log", "another"),
         gateway(tmp_path / "gateway", settings, enter) as served,
-        visitor(driver, served.url, microphone, program=browser_in(enter, tmp_path)) as guest,
+        chromium(driver, tmp_path, program=browser_in(enter, tmp_path)) as browser,
+        browser.visit(served.url) as guest,
     ):
         guest.page.add_init_script(RELAY_ONLY)
         guest.page.reload()
-        time.sleep(1)
         guest.press("Start call")
-        assert guest.failure(40)["kind"] == "no_way"
+        assert guest.failure()["kind"] == "no_way"
         assert "Your network does not let the call through" in guest.saying()
         wait(lambda: served.calls() == [], 5, "a call began without a connection")
