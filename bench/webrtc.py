@@ -3,6 +3,10 @@
 The line runs in a process of its own, on one core, and its agent sends back what it hears, as in
 aiortc's echo example, which costs 130 to 170 ms per call and second.
 The callers, headless ones that speak, run in a second process on the other cores.
+
+A frame is late by the same rule where it leaves the gateway and where it arrives; what is late at
+the callers alone, or by no more than their own clocks, is late by the callers' process.
+How often the gateway was put off its core says whether the machine had something else to do.
 Run: `python -m bench.webrtc [--calls 20] [--seconds 20]`.
 """
 
@@ -14,17 +18,20 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import resource
-import signal
 import time
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
+import numpy as np
+import numpy.typing as npt
 import structlog
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
 
+from bench.sampler import Sampler
 from gateway.call.pacer import Pacer
 from gateway.caller.network import NetworkSettings
 from gateway.caller.phone import Phone
@@ -34,12 +41,13 @@ from gateway.caller.webrtc import WebrtcCaller
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.ports import Leg, LineEvent, Refusal
-from media.frame import AudioFrame
+from media.frame import FRAME_SECONDS, AudioFrame
+from media.opus import CLOCK
 
 SPEECH = Path(__file__).parent.parent / "tests/data/speech/complete"
 
-SAMPLE_SECONDS = 0.002
-"""CPU time between two looks at what is running."""
+LATE = 0.005
+"""Seconds after its schedule from which a frame is late."""
 
 SETTLE_SECONDS = 3.0
 """After the last call has begun, before anything is counted."""
@@ -51,6 +59,8 @@ class Echo:
     def __init__(self, leg: Leg, pacer: Pacer) -> None:
         self._leg = leg
         self._pacer = pacer
+        self.left: list[float] = []
+        "when each frame left, in the loop's seconds"
         leg.attach(self)
         pacer.add(self)
 
@@ -64,6 +74,7 @@ class Echo:
     def tick(self, now: float) -> None:
         playout = self._leg.playout
         self._leg.send(playout.pull(now))
+        self.left.append(time.monotonic())
         playout.poll(now)
 
 
@@ -72,66 +83,13 @@ class Agents:
 
     def __init__(self, pacer: Pacer) -> None:
         self.pacer = pacer
-        self.begun = 0
+        self.echoes: list[Echo] = []
 
     def admit(self, agent: str) -> Refusal | None:
         return None
 
     def begin(self, leg: Leg) -> None:
-        self.begun += 1
-        Echo(leg, self.pacer)
-
-
-class Sampler:
-    """Looks every 2 ms of CPU time at what runs, and counts whose work it is."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-
-    def start(self) -> None:
-        signal.signal(signal.SIGPROF, self._look)
-        signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
-
-    def stop(self) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-    def _look(self, _number: int, frame: FrameType | None) -> None:
-        whole = frame
-        while frame is not None:
-            path = frame.f_code.co_filename
-            for place, name in PLACES:
-                if place in path and (not name or frame.f_code.co_name in name.split(",")):
-                    self.counts[LABELS[place, name]] += 1
-                    return
-            frame = frame.f_back
-        self.counts["loop and sockets" if whole is not None else "outside Python"] += 1
-
-
-LABELS = {
-    ("media/opus.py", "encode"): "Opus, encoding",
-    ("media/opus.py", ""): "Opus, decoding",
-    ("pylibsrtp", ""): "SRTP",
-    ("media/jitter", ""): "jitter buffer",
-    ("media/arrivals", ""): "jitter buffer",
-    ("media/reception", ""): "reception",
-    ("media/conceal", ""): "reception",
-    ("media/playout", ""): "ledger",
-    ("media/farside", ""): "ledger",
-    ("rtcsctptransport", ""): "data channel (aiortc)",
-    ("rtcdatachannel", ""): "data channel (aiortc)",
-    ("rtcdtlstransport", ""): "DTLS (aiortc)",
-    ("webrtc/rendered", ""): "ledger",
-    ("webrtc/channel", ""): "messages of the page",
-    ("sip/rtp", ""): "RTP packets",
-    ("webrtc/stream", ""): "RTP packets",
-    ("webrtc/ice", "send_now"): "sending",
-    ("webrtc/ice", ""): "receiving",
-    ("webrtc/peer", ""): "receiving",
-    ("aioice", ""): "ICE checks (aioice)",
-    ("webrtc/leg", ""): "leg",
-    ("gateway/call/pacer", ""): "pacer",
-}
-PLACES = tuple(LABELS)
+        self.echoes.append(Echo(leg, self.pacer))
 
 
 # --- the server's process ------------------------------------------------------------------------
@@ -164,7 +122,9 @@ async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> Non
             await asyncio.sleep(0.01)
         pipe.send(server.servers[0].sockets[0].getsockname()[1])
         await asyncio.to_thread(pipe.recv)
-        before, begun = _cpu(), time.monotonic()
+        before, put_off, begun = _cpu(), _put_off(), time.monotonic()
+        for echo in agents.echoes:
+            echo.left.clear()
         ticks, over = pacer.lateness.ticks, pacer.lateness.over_5_ms
         pacer.lateness.worst = 0.0
         sampler.start()
@@ -178,12 +138,24 @@ async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> Non
                 "ticks": pacer.lateness.ticks - ticks,
                 "late": pacer.lateness.over_5_ms - over,
                 "worst": pacer.lateness.worst,
+                "put_off": _put_off() - put_off,
+                "left": np.concatenate([late(echo.left) for echo in agents.echoes]),
                 "samples": sampler.counts,
             }
         )
         pacer.stop()
         line.stop()
         server.should_exit = True
+
+
+def late(times: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Give how late each of a call's frames was, by the earliest schedule that they kept."""
+    offsets = np.array(times) - np.arange(len(times)) * FRAME_SECONDS
+    return offsets - offsets.min()
+
+
+def _put_off() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _cpu() -> float:
@@ -194,11 +166,27 @@ def _cpu() -> float:
 # --- the callers -----------------------------------------------------------------------------
 
 
-async def _call(port: int, number: int, seconds: float, sound: bytes, rate: int) -> None:
-    caller = WebrtcCaller(f"http://127.0.0.1:{port}/webrtc/echo", rate=rate)
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One call, as its caller had it."""
+
+    packets: list[tuple[float, int]]
+    "when each came, and its RTP time"
+    lateness: list[float]
+    "of each tick of the caller's own clock"
+
+
+async def _call(port: int, number: int, seconds: float, sound: bytes, rate: int) -> Held:
+    packets: list[tuple[float, int]] = []
+    caller = WebrtcCaller(
+        f"http://127.0.0.1:{port}/webrtc/echo",
+        rate=rate,
+        arrived=lambda stamp: packets.append((time.monotonic(), stamp)),
+    )
     plan = CallPlan((Say(recording("speech", sound, rate)),), hang_up_after=seconds, greeting=0.0)
     phone = Phone(plan, caller.form, NetworkSettings())
     await caller.call(f"W{number}", phone)
+    return Held(packets, phone.schedule.lateness)
 
 
 async def _calls(
@@ -209,11 +197,12 @@ async def _calls(
     sound = one * (1 + int((seconds + 20) * rate * 2 / len(one)))
     begin = 0.1 * calls + SETTLE_SECONDS
     figures: dict[str, object] = {}
+    held: list[Held] = []
 
     async def one_call(number: int) -> None:
         await asyncio.sleep(0.1 * number)
         length = begin + seconds + 1 - 0.1 * number
-        await _call(port, number, length, sound, rate)
+        held.append(await _call(port, number, length, sound, rate))
 
     async def watch() -> None:
         await asyncio.sleep(begin)
@@ -226,7 +215,19 @@ async def _calls(
         group.create_task(watch())
         for number in range(calls):
             group.create_task(one_call(number))
+    frames = round(seconds / FRAME_SECONDS)
+    spare = round(0.5 / FRAME_SECONDS)  # a call lasts a second longer than what is counted
+    counted = slice(-frames - spare, -spare)
+    figures["arrived"] = np.concatenate([_arrived(one.packets[counted]) for one in held])
+    figures["callers"] = np.concatenate([np.array(one.lateness[counted]) for one in held])
     return figures
+
+
+def _arrived(packets: Sequence[tuple[float, int]]) -> npt.NDArray[np.float64]:
+    """Give how late each packet came, by the earliest schedule that they kept."""
+    at, stamps = np.array(packets, np.float64).T
+    offsets = at - np.unwrap(stamps, period=float(1 << 32)) / CLOCK
+    return offsets - offsets.min()
 
 
 def main() -> None:
@@ -264,9 +265,26 @@ def _print(figures: dict[str, object]) -> None:
         f"ticks of 20 ms: {figures['ticks']}, over 5 ms late: {figures['late']}, "
         f"worst {1000 * float(str(figures['worst'])):.1f} ms"
     )
+    for name, said in (
+        ("left", "frames that left the gateway"),
+        ("arrived", "frames that arrived"),
+        ("callers", "ticks of the callers' own clocks"),
+    ):
+        print(f"{said}: {_lateness(figures[name])}")
+    print(f"the gateway was put off its core {figures['put_off']} times")
     for label, count in counts.most_common(14):
         own = 1000 * cpu * count / whole / calls / seconds
         print(f"  {own:5.2f} ms  {100 * count / whole:3.0f} %  {label}")
+
+
+def _lateness(found: object) -> str:
+    assert isinstance(found, np.ndarray)
+    over = int((found > LATE).sum())
+    return (
+        f"{len(found)}, over {1000 * LATE:.0f} ms late: {over} ({100 * over / len(found):.2f} %), "
+        f"99th percentile {1000 * np.percentile(found, 99):.1f} ms, "
+        f"worst {1000 * found.max():.1f} ms"
+    )
 
 
 if __name__ == "__main__":

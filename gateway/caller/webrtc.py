@@ -51,6 +51,8 @@ class WebrtcCaller:
     rate: int = 24000
     loses: Callable[[int], bool] | None = None
     "says of each frame of the caller's whether it is lost on its way"
+    arrived: Callable[[int], None] | None = None
+    "told the RTP time of each packet of sound as it comes"
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -191,6 +193,8 @@ class Browser:
         sender.stop = nothing
 
     def _hear(self, packet: RtpPacket) -> None:
+        if self._caller.arrived is not None:
+            self._caller.arrived(packet.timestamp)
         if self._ended or packet.payload_type != self._voice.type or self._phone.schedule.now <= 0:
             return
         try:
