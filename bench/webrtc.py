@@ -105,7 +105,7 @@ def serve(pipe: multiprocessing.connection.Connection, core: int | None, calls: 
 
 
 async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> None:
-    pacer = Pacer()
+    pacer = Pacer(time.sleep)
     agents = Agents(pacer)
     line = WebrtcLine(WebrtcSettings(pending=calls), agents, "echo")
     config = uvicorn.Config(
