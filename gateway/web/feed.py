@@ -19,10 +19,10 @@ LINES_MOST = 20_000
 class Feed:
     """One reader for all viewers; `news` blocks on the disk and belongs into a thread."""
 
-    def __init__(self, path: Path | None) -> None:
-        """`path` is None where the log goes to no file."""
+    def __init__(self, path: Path | None, started: str = "") -> None:
+        """`path` is None where the log goes to no file; `started` is when this process was."""
         self.path = path
-        self._recent = Recent()
+        self._recent = Recent(started)
         self._tail: Tail | None = None
         self._lock = threading.Lock()
         self._closed = False

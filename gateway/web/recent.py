@@ -61,8 +61,10 @@ class CallStory:
 class Recent:
     """Folds log lines into the latest calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: str = "") -> None:
+        """Take when this process started (RFC 3339): older calls are over, told so or not."""
         self.version = 0
+        self._started = started
         self._calls: OrderedDict[str, CallStory] = OrderedDict()
 
     def take(self, lines: Iterable[LogLine]) -> None:
@@ -81,6 +83,8 @@ class Recent:
             if line.event != "call_started":
                 return  # its beginning is not in what was read
             call = self._calls[line.call] = CallStory(line.call, line.ts)
+            if line.ts < self._started:  # until its end is read
+                call.over, call.ended_by, call.reason = True, "failure", "the gateway went away"
             if len(self._calls) > CALLS_MOST:
                 self._calls.popitem(last=False)
         self.version += 1

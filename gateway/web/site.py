@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from gateway.call.switchboard import Switchboard
 from gateway.config import Settings
+from gateway.observe.journal import timestamp
 from gateway.web.feed import Feed
 from gateway.web.pages import LineStatus, Pages, Status
 
@@ -31,7 +33,8 @@ def site(
         )
 
     path = settings.log.path
-    return Pages(settings.web, Feed(None if path == "-" else Path(path)), status)
+    feed = Feed(None if path == "-" else Path(path), timestamp(time.time()))
+    return Pages(settings.web, feed, status)
 
 
 def _lines(settings: Settings, calls: Counter[str]) -> tuple[LineStatus, ...]:

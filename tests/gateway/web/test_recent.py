@@ -62,6 +62,20 @@ def test_a_call_is_told_with_its_turns() -> None:
     assert (second.caller, second.response) == ("Never mind.", None)
 
 
+def test_a_call_of_a_process_that_died_is_not_in_progress() -> None:
+    begun = line("call_started", 0.0, line="webrtc", agent="desk")
+    recent = Recent(started="2026-05-01T10:00:00.001Z")
+    recent.take(parsed(begun))
+    (call,) = recent.since(0)
+    assert (call.over, call.ended_by, call.reason) == (True, "failure", "the gateway went away")
+    recent.take(parsed(line("call_ended", 9.0, ended_by="caller", reason="hung up")))
+    (call,) = recent.since(0)
+    assert (call.over, call.ended_by, call.reason) == (True, "caller", "hung up")
+    present = Recent(started="2026-05-01T10:00:00.000Z")
+    present.take(parsed(begun))
+    assert not present.since(0)[0].over
+
+
 def test_what_is_new_can_be_asked_for() -> None:
     recent = Recent()
     recent.take(parsed(*STORY))
