@@ -79,6 +79,10 @@ bench-parts: setup ## Measure single parts: edges and echo of speech, models, me
 bench-sip: setup debian-test-peers ## Measure SIP calls at once, with SIPp as the callers
 	@$(BIN)/python -m bench.sip
 
+.PHONY: bench-webrtc
+bench-webrtc: setup ## Measure calls from web pages at once: CPU by its parts, and late frames
+	@$(BIN)/python -m bench.webrtc
+
 PROVIDER ?= tensorrt
 .PHONY: bench-gpu
 bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PROVIDER=cuda)
