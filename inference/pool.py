@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from itertools import count
 from typing import TypeVar
 
 from inference.errors import Refused
+from inference.scheduling import yield_to_others
 
 T = TypeVar("T")
 
@@ -132,15 +131,3 @@ class Workers:
             del perform  # or it would keep the last job's arrays alive until the next
             with self._wake:
                 self._running -= 1
-
-
-def yield_to_others(niceness: int) -> None:
-    """Lower the calling thread's claim to the processor, below that of its process.
-
-    Linux keeps a niceness for each thread and takes the thread's id where POSIX says process.
-    Elsewhere the call would touch the whole process, so that nothing is done.
-    """
-    if niceness and sys.platform == "linux":
-        thread = threading.get_native_id()
-        own = os.getpriority(os.PRIO_PROCESS, thread)
-        os.setpriority(os.PRIO_PROCESS, thread, min(own + niceness, 19))

@@ -7,11 +7,13 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from inference.errors import Refused
-from inference.pool import Priority, Workers, yield_to_others
+from inference.pool import Priority, Workers
+from inference.scheduling import run_when_woken, yield_to_others
 
 
 class Gate:
@@ -131,3 +133,29 @@ def test_workers_stand_back_and_the_process_does_not() -> None:
 def test_a_pool_without_threads_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one worker"):
         Workers(0)
+
+
+def slice_of(thread: int) -> int:
+    """Read a thread's slice in nanoseconds, where the kernel tells; 0 where it does not."""
+    path = Path(f"/proc/self/task/{thread}/sched")
+    lines = path.read_text().splitlines() if path.exists() else []
+    return next((int(line.split(":")[1]) for line in lines if line.startswith("se.slice")), 0)
+
+
+def test_the_loop_asks_for_short_slices_and_its_threads_do_not_inherit_them() -> None:
+    own = threading.get_native_id()
+    if not slice_of(own):
+        pytest.skip("the kernel does not tell of slices (Linux 6.12 and newer do)")
+    found: list[int] = []
+
+    def work() -> None:
+        assert run_when_woken(200_000)
+        found.append(slice_of(threading.get_native_id()))
+        other = threading.Thread(target=lambda: found.append(slice_of(threading.get_native_id())))
+        other.start()
+        other.join()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [200_000, slice_of(own)]
