@@ -35,7 +35,7 @@ from gateway.stopping import Stopping
 from gateway.web.door import Door
 from gateway.web.site import site
 from inference.runtime import Runtime
-from inference.scheduling import run_when_woken
+from inference.scheduling import LOOP_SLICE, ask_for_slices
 from media.recording import Recorder
 from turn.semantic import TurnAssessor
 from turn.vad import VoiceActivity, Voices
@@ -51,7 +51,7 @@ log = structlog.get_logger("gateway")
 def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> int:
     """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
-    run_when_woken()
+    ask_for_slices(LOOP_SLICE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
             runner.run(_serve(settings, ready or _say_ready))

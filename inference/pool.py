@@ -19,7 +19,7 @@ from itertools import count
 from typing import TypeVar
 
 from inference.errors import Refused
-from inference.scheduling import yield_to_others
+from inference.scheduling import MODEL_SLICE, ask_for_slices, yield_to_others
 
 T = TypeVar("T")
 
@@ -119,6 +119,7 @@ class Workers:
 
     def _work(self) -> None:
         yield_to_others(self._niceness)
+        ask_for_slices(MODEL_SLICE)
         while True:
             with self._wake:
                 while not self._heap:

@@ -12,8 +12,13 @@ import platform
 import sys
 import threading
 
-SHORTEST_SLICE = 100_000
-"""Nanoseconds; the least that Linux takes, and more than most of what the loop does at once."""
+LOOP_SLICE = 100_000
+"""Nanoseconds, the least that Linux takes. With longer ones one wake-up of the loop in twenty waits
+for the scheduler's next tick, 4 ms, behind a model that runs, niced or not."""
+
+MODEL_SLICE = 500_000
+"""Nanoseconds. When the loop waits for the interpreter's lock, the model thread that holds it must
+not wait in turn behind another model, at least not for long."""
 
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """Number of the system call, which few C libraries wrap."""
@@ -50,12 +55,12 @@ def yield_to_others(niceness: int) -> None:
         os.setpriority(os.PRIO_PROCESS, thread, min(own + niceness, 19))
 
 
-def run_when_woken(slice_ns: int = SHORTEST_SLICE) -> bool:
-    """Let the calling thread run as soon as it wakes; say whether the system took the wish.
+def ask_for_slices(nanoseconds: int) -> bool:
+    """Ask for slices of that length for the calling thread; say whether the system took the wish.
 
-    A thread that asks for short slices comes before one with longer slices that is running already
-    (Linux 6.12 and newer; older ones take the wish and do nothing about it). Without it one wake-up
-    in twenty waits for the scheduler's next tick, 4 ms, behind a model that runs, niced or not.
+    A thread that asks for shorter slices than the one that is running comes before it when it
+    wakes, and one that is kept from running comes to its turn sooner (Linux 6.12 and newer; older
+    ones take the wish and do nothing about it).
     """
     number = _SCHED_SETATTR.get(platform.machine())
     if sys.platform != "linux" or number is None:
@@ -65,6 +70,6 @@ def run_when_woken(slice_ns: int = SHORTEST_SLICE) -> bool:
         policy=0,  # SCHED_OTHER, as before
         flags=_RESET_ON_FORK,
         nice=os.getpriority(os.PRIO_PROCESS, threading.get_native_id()),
-        runtime=slice_ns,
+        runtime=nanoseconds,
     )
     return bool(ctypes.CDLL(None).syscall(number, 0, ctypes.byref(wish), 0) == 0)

@@ -13,7 +13,7 @@ import pytest
 
 from inference.errors import Refused
 from inference.pool import Priority, Workers
-from inference.scheduling import run_when_woken, yield_to_others
+from inference.scheduling import LOOP_SLICE, MODEL_SLICE, ask_for_slices, yield_to_others
 
 
 class Gate:
@@ -149,7 +149,7 @@ def test_the_loop_asks_for_short_slices_and_its_threads_do_not_inherit_them() ->
     found: list[int] = []
 
     def work() -> None:
-        assert run_when_woken(200_000)
+        assert ask_for_slices(200_000)
         found.append(slice_of(threading.get_native_id()))
         other = threading.Thread(target=lambda: found.append(slice_of(threading.get_native_id())))
         other.start()
@@ -159,3 +159,14 @@ def test_the_loop_asks_for_short_slices_and_its_threads_do_not_inherit_them() ->
     thread.start()
     thread.join()
     assert found == [200_000, slice_of(own)]
+
+
+def test_model_threads_ask_for_slices_that_are_longer_than_the_loops() -> None:
+    if not slice_of(threading.get_native_id()):
+        pytest.skip("the kernel does not tell of slices (Linux 6.12 and newer do)")
+    workers = Workers(1)
+    try:
+        found = workers.submit(lambda: slice_of(threading.get_native_id())).result(10)
+    finally:
+        workers.close()
+    assert found == MODEL_SLICE > LOOP_SLICE
