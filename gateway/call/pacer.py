@@ -15,12 +15,14 @@ SKIP_AFTER = 0.5
 skipped instead of being made up for in one burst."""
 
 
-RESTS = 5
-"""Times within a frame that a busy loop looks at its sockets and at what its models answered."""
-
 BUSY = 8
 """Legs from which on the loop is busy: eight callers' packets wake it 400 times a second, more
 often than it wakes by itself when it rests."""
+
+RESTS = {BUSY: 5, 32: 2}
+"""Times within a frame that a loop with so many legs looks at its sockets and at what its models
+answered. What it does in one go costs less, since code and data stay in the core's cache: with 50
+legs, looking twice instead of five times costs a quarter less, and 3 ms of delay."""
 
 
 class Paced(Protocol):
@@ -61,7 +63,7 @@ class Pacer:
     With many legs it also paces the loop itself. Every packet that is waited for wakes the loop,
     and waking costs more than what there is to do for one packet: so a busy loop sleeps, on the
     schedule, and then does in one go what has come meanwhile. A packet is taken up to 4 ms later
-    for that, and what is sent leaves no later.
+    for that, 10 ms with very many legs, and what is sent leaves no later.
     """
 
     def __init__(self, sleep: Callable[[float], None] | None = None) -> None:
@@ -132,11 +134,12 @@ class Pacer:
         if self._sleep is None or len(self._paced) < BUSY:
             self._resting = False
             return
-        step = FRAME_SECONDS / RESTS
+        rests = next(RESTS[legs] for legs in reversed(RESTS) if len(self._paced) >= legs)
+        step = FRAME_SECONDS / rests
         since = loop.time() - self._start
         # What is within a thousandth of a moment is that moment, come a rounding early.
         moment = int(since / step + 0.001) + 1
         self._sleep(moment * step - since)
-        self._resting = moment < self._ticks * RESTS  # or else the tick comes first
+        self._resting = moment < self._ticks * rests  # or else the tick comes first
         if self._resting:
             loop.call_soon(self._rest, loop)

@@ -48,7 +48,7 @@ def paced(legs: int, seconds: float = 1.0, packets: int = 0) -> tuple[list[Leg],
     return run(main())
 
 
-@pytest.mark.parametrize("legs", [1, BUSY - 1, BUSY, 3 * BUSY])
+@pytest.mark.parametrize("legs", [1, BUSY - 1, BUSY, 3 * BUSY, max(RESTS), 3 * max(RESTS)])
 def test_every_leg_is_paced_on_the_schedule(legs: int) -> None:
     found, _, _ = paced(legs)
     for leg in found:
@@ -58,9 +58,12 @@ def test_every_leg_is_paced_on_the_schedule(legs: int) -> None:
         assert leg.ticks == pytest.approx(due, abs=1e-6)
 
 
-def test_a_busy_loop_sleeps_between_a_few_moments_of_a_frame_and_misses_nothing() -> None:
-    _, slept, handled = paced(BUSY, packets=400)
-    assert 0.9 * 50 * RESTS <= slept <= 50 * RESTS
+@pytest.mark.parametrize(("legs", "rests"), RESTS.items())
+def test_a_busy_loop_sleeps_between_a_few_moments_of_a_frame_and_misses_nothing(
+    legs: int, rests: int
+) -> None:
+    _, slept, handled = paced(legs, packets=400)
+    assert 0.9 * 50 * rests <= slept <= 50 * rests
     assert handled == 400
 
 
