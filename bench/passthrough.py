@@ -127,6 +127,7 @@ def main() -> int:
     print(f"late ticks                       {found.late_ticks} of {found.ticks}")
     print(f"late frames at the far end       {found.late_frames} of {found.frames}")
     print(f"missing frames                   {found.missing_frames}")
+    print(f"first sound to the caller's ear  {1000 * found.to_the_ear:.0f} ms in 95 % of turns")
     wrong = [each for each in found.problems() if "per call and second" not in each]
     if cost > CPU_MS:
         wrong.append(f"{cost:.2f} ms per call and second")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,8 @@ class Load:
     "megabytes per further call"
     turns: int
     answered: int
+    to_the_ear: float
+    "95th percentile of the time from an answer's first sound here to the caller's ear, by the log"
     failures: tuple[str, ...]
 
     @property
@@ -138,7 +140,9 @@ async def measure_load(
             end = await asyncio.to_thread(running.health)
             after = memory(running)
         phones = [phone for each in held for phone in each.result()]
-    return _load(calls, phones, start, end, seconds, (after - before) / (calls - FIRST))
+        ear = [line.fields["stages"]["line"] for line in running.lines() if line.event == "turn"]
+    found = _load(calls, phones, start, end, seconds, (after - before) / (calls - FIRST))
+    return replace(found, to_the_ear=float(np.percentile(ear, 95)))
 
 
 def callers_cores() -> set[int]:
@@ -221,6 +225,7 @@ def _load(
         memory=each,
         turns=len(turns),
         answered=sum(turn.response is not None for turn in turns),
+        to_the_ear=0.0,
         failures=tuple(
             sorted({why for by, why in outcomes if by != "caller" and (by, why) != BY_AGENT})
         ),
