@@ -26,7 +26,7 @@ setup: $(MADE)/models ## Make .venv with everything pinned, and fetch the models
 ##@ Work
 
 .PHONY: test
-test: setup debian-test ## Run the tests (PYTEST_ARGS="tests/media -x" narrows them)
+test: setup debian-test $(MADE)/aimock ## Run the tests (PYTEST_ARGS="tests/media -x" narrows them)
 	@$(PYTEST) -m "not slow and not peer and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none
 	@tools/live.sh $(PYTEST) -m "not slow and (peer or live)" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@# The browser's driver keeps an event loop running, so its tests have a process of their own.
@@ -98,7 +98,7 @@ soak: setup ## Run what takes long: a thousand calls, memory and open files watc
 	@$(BIN)/python -m bench.calls soak
 
 .PHONY: test-peers
-test-peers: setup debian-test debian-test-peers ## Run the tests against programs written by others
+test-peers: setup debian-test debian-test-peers $(MADE)/aimock ## Run the tests against programs written by others
 	@tools/live.sh $(PYTEST) -m peer --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@tools/live.sh $(PYTEST) -m peer $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
 
@@ -142,6 +142,13 @@ $(MADE)/project: pyproject.toml $(MADE)/lock
 $(MADE)/models: inference/models.toml $(MADE)/project
 	@echo "setup: fetching the models (about 60 MB, once)" >&2
 	@$(BIN)/parley models fetch
+	@touch $@
+
+# A mock of models' servers, 12 MB, where there is an npm to install it; else its tests name it.
+AIMOCK := tests/peers/aimock
+$(MADE)/aimock: $(AIMOCK)/package-lock.json | $(MADE)/venv
+	@! command -v npm >/dev/null || npm ci --silent --no-audit --no-fund --prefix $(AIMOCK) || \
+	  echo "setup: aimock could not be installed: its tests are skipped" >&2
 	@touch $@
 
 # Debian packages that a target's tests need; without root the missing ones are named, and the

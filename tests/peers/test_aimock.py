@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,13 +15,12 @@ from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleMo
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.events import Entry
 from gateway.ports import ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta, ToolSpec
-
-LLMOCK = shutil.which("llmock")
+from tests.support.aimock import LLMOCK
 
 pytestmark = [
     pytest.mark.peer,
     pytest.mark.skipif(
-        LLMOCK is None, reason="not installed: llmock (npm i -g @copilotkit/aimock@1.43.0)"
+        LLMOCK is None, reason="not installed: llmock (`make test` installs it where npm is)"
     ),
 ]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -22,14 +21,13 @@ from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.session import SessionBackend
 from gateway.events import AnswerTool, BackendLost, BackendReady, ReplyEnded, Respond, ToolAsked
+from tests.support.aimock import LLMOCK
 from tests.support.model_server import Bench
-
-LLMOCK = shutil.which("llmock")
 
 pytestmark = [
     pytest.mark.peer,
     pytest.mark.skipif(
-        LLMOCK is None, reason="not installed: llmock (npm i -g @copilotkit/aimock@1.43.0)"
+        LLMOCK is None, reason="not installed: llmock (`make test` installs it where npm is)"
     ),
 ]
 
