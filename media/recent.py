@@ -20,16 +20,16 @@ class RecentSound:
     def push(self, start: int, samples: Samples) -> None:
         """Append sound whose first sample has position `start`, right behind what came before."""
         keep, length = len(self._ring), len(samples)
-        self.end = start + length
-        place = start % keep
+        place, end = start % keep, start + length
         if place + length <= keep:
             self._ring[place : place + length] = samples
-            return
-        samples = samples[-keep:]
-        place = (self.end - len(samples)) % keep
-        first = min(len(samples), keep - place)
-        self._ring[place : place + first] = samples[:first]
-        self._ring[: len(samples) - first] = samples[first:]
+        else:
+            samples = samples[-keep:]
+            place = (end - len(samples)) % keep
+            first = min(len(samples), keep - place)
+            self._ring[place : place + first] = samples[:first]
+            self._ring[: len(samples) - first] = samples[first:]
+        self.end = end  # last: another thread may read up to it
 
     @property
     def kept(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -141,8 +141,8 @@ async def measure_load(
             after = memory(running)
         phones = [phone for each in held for phone in each.result()]
         ear = [line.fields["stages"]["line"] for line in running.lines() if line.event == "turn"]
-    found = _load(calls, phones, start, end, seconds, (after - before) / (calls - FIRST))
-    return replace(found, to_the_ear=float(np.percentile(ear, 95)))
+    each = (after - before) / (calls - FIRST)
+    return _load(calls, phones, start, end, seconds, each, float(np.percentile(ear, 95)))
 
 
 def callers_cores() -> set[int]:
@@ -200,6 +200,7 @@ def _load(
     end: dict[str, Any],
     seconds: float,
     each: float,
+    to_the_ear: float,
 ) -> Load:
     figures = [measure(phone.tape) for phone in phones]
     late = np.concatenate([lateness(p.tape.arrivals, p.tape.form.rate) for p in phones])
@@ -225,7 +226,7 @@ def _load(
         memory=each,
         turns=len(turns),
         answered=sum(turn.response is not None for turn in turns),
-        to_the_ear=0.0,
+        to_the_ear=to_the_ear,
         failures=tuple(
             sorted({why for by, why in outcomes if by != "caller" and (by, why) != BY_AGENT})
         ),

@@ -67,5 +67,9 @@ class Floods:
 
     def told(self, now: float) -> list[dict[str, object]]:
         """Give what to log of floods that have ended; infinity ends them all."""
-        found = [(kind, flood.over(now)) for kind, flood in self._kinds.items()]
-        return [{"kind": kind, "count": count} for kind, count in found if count]
+        # Asked every 20 ms in every call, where there is hardly ever a flood.
+        return [
+            {"kind": kind, "count": count}
+            for kind, flood in self._kinds.items()
+            if flood.dropped and (count := flood.over(now))
+        ]

@@ -16,6 +16,7 @@ from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.events import Entry
 from gateway.ports import ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta, ToolSpec
 from tests.support.aimock import LLMOCK
+from tests.support.peers import is_up
 
 pytestmark = [
     pytest.mark.peer,
@@ -70,25 +71,14 @@ async def serving(folder: Path) -> AsyncIterator[OpenAICompatibleModel]:
     settings = OpenAIModelSettings("openai", "gpt-4o", (f"http://127.0.0.1:{port}/v1",))
     model = OpenAICompatibleModel(settings, "k")
     try:
-        await _up(port)
+        async with asyncio.timeout(20):
+            while not await is_up(port):  # noqa: ASYNC110 - nobody says when it is
+                await asyncio.sleep(0.1)
         yield model
     finally:
         await model.close()
         process.terminate()
         await process.wait()
-
-
-async def _up(port: int) -> None:
-    async with asyncio.timeout(20):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.1)
-            else:
-                writer.close()
-                await writer.wait_closed()
-                return
 
 
 async def ask(model: OpenAICompatibleModel, text: str) -> list[ModelEvent]:

@@ -23,6 +23,7 @@ from gateway.backends.session import SessionBackend
 from gateway.events import AnswerTool, BackendLost, BackendReady, ReplyEnded, Respond, ToolAsked
 from tests.support.aimock import LLMOCK
 from tests.support.model_server import Bench
+from tests.support.peers import is_up
 
 pytestmark = [
     pytest.mark.peer,
@@ -65,22 +66,12 @@ async def serving(folder: Path) -> AsyncIterator[str]:
     )
     try:
         async with asyncio.timeout(20):
-            while not await _is_up(port):  # noqa: ASYNC110 - nobody says when it is
+            while not await is_up(port):  # noqa: ASYNC110 - nobody says when it is
                 await asyncio.sleep(0.1)
         yield f"ws://127.0.0.1:{port}"
     finally:
         process.terminate()
         await process.wait()
-
-
-async def _is_up(port: int) -> bool:
-    try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
-        return False
-    writer.close()
-    await writer.wait_closed()
-    return True
 
 
 def hold(

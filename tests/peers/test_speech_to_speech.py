@@ -34,6 +34,7 @@ from gateway.observe.lines import LogLine
 from tests.support import chat_server
 from tests.support.chat_server import FakeChat
 from tests.support.local_sound import LocalSound
+from tests.support.peers import is_up
 from tests.support.realtime_tap import RealtimeTap
 
 FOLDER = ROOT / ".peers/speech-to-speech"
@@ -138,7 +139,7 @@ async def server(sound: LocalSound, chat: FakeChat, log: Path) -> AsyncIterator[
         )
         try:
             async with asyncio.timeout(START_SECONDS):
-                while not await _is_up(port):
+                while not await is_up(port):
                     if process.returncode is not None:
                         said = await asyncio.to_thread(log.read_text)
                         raise AssertionError(said[-2000:])
@@ -148,16 +149,6 @@ async def server(sound: LocalSound, chat: FakeChat, log: Path) -> AsyncIterator[
             if process.returncode is None:
                 process.terminate()
                 await process.wait()
-
-
-async def _is_up(port: int) -> bool:
-    try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
-        return False
-    writer.close()
-    await writer.wait_closed()
-    return True
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,3 +41,14 @@ def requires_program(*names: str) -> Callable[[Test], Test]:
         return pytest.mark.peer(skip(test))
 
     return decorate
+
+
+async def is_up(port: int) -> bool:
+    """Say whether somebody listens on a local TCP port."""
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
