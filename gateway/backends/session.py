@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -233,6 +234,21 @@ class SessionBackend:
             lambda message: self._message(session, socket, ready, message), ready.set
         )
         await socket.open(reach.url, reach.headers, reach.connect_seconds)
+        with ExitStack() as given_up:
+            given_up.callback(socket.close)
+            await self._configured(start, session, socket, ready)
+            given_up.pop_all()
+        old, before = self._socket, self._session
+        self._socket, self._session = socket, session
+        if old is not None:
+            self._leave(before, old)
+            log.info("session_renewed", backend=reach.name, call_id=start.info.call_id)
+
+    async def _configured(
+        self, start: BackendStart, session: ModelSession, socket: Channel, ready: asyncio.Event
+    ) -> None:
+        """Wait until the server has taken the configuration; raises OSError where it does not."""
+        reach = self._reach
         serve = getattr(socket, "serve", None)
         if serve is not None and self._group is not None:
             self._group.create_task(serve())
@@ -243,19 +259,10 @@ class SessionBackend:
             log.info("not_answered_yet", backend=reach.name, call_id=start.info.call_id)
         if session.ready:  # a protocol in which the server says nothing by itself
             ready.set()
-        try:
-            async with asyncio.timeout(reach.connect_seconds):
-                await ready.wait()
-        except TimeoutError:
-            socket.close()
-            raise TimeoutError("the session was not configured in time") from None
+        if not await _set_within(ready, reach.connect_seconds):
+            raise TimeoutError("the session was not configured in time")
         if not session.ready or socket.closed.is_set():
             raise OSError(socket.reason)
-        old, before = self._socket, self._session
-        self._socket, self._session = socket, session
-        if old is not None:
-            self._leave(before, old)
-            log.info("session_renewed", backend=reach.name, call_id=start.info.call_id)
 
     async def _renewed(self, start: BackendStart) -> None:
         """Open the next session; while that fails, the present one goes on serving."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from picows import WSCloseCode, WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
@@ -35,26 +36,39 @@ class ModelSocket(WSListener):
         self._on_closed = on_closed
         self._transport: WSTransport | None = None
         self._parts: list[bytes] = []
+        self._given_up = False
+        "whoever wanted it has stopped waiting for it to open"
         self.closed = asyncio.Event()
         self.reason = ""
         "why it is over, in words for the log"
 
     async def open(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
         """Connect; raises OSError or TimeoutError with a reason that holds no secret."""
-        try:
+        with ExitStack() as failed:
+            failed.callback(self._give_up)
             async with asyncio.timeout(seconds):
-                await ws_connect(
-                    lambda: self,
-                    url,
-                    extra_headers=dict(headers),
-                    logger_name=_SILENT,
-                    max_frame_size=LONGEST_MESSAGE,
-                    enable_auto_ping=True,
-                    auto_ping_idle_timeout=10,
-                    auto_ping_reply_timeout=10,
-                )
+                await self._connect(url, headers)
+            failed.pop_all()
+
+    async def _connect(self, url: str, headers: Mapping[str, str]) -> None:
+        try:
+            await ws_connect(
+                lambda: self,
+                url,
+                extra_headers=dict(headers),
+                logger_name=_SILENT,
+                max_frame_size=LONGEST_MESSAGE,
+                enable_auto_ping=True,
+                auto_ping_idle_timeout=10,
+                auto_ping_reply_timeout=10,
+            )
         except WSError as refused:
             raise OSError(f"the server refused the WebSocket: {_first_line(refused)}") from None
+
+    def _give_up(self) -> None:
+        """Want it no more; picows opens even what nobody waits for any longer."""
+        self._given_up = True
+        self.close()
 
     def send(self, text: str) -> None:
         """Send a text message; one that cannot be sent any more is dropped."""
@@ -84,6 +98,8 @@ class ModelSocket(WSListener):
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._transport = transport
+        if self._given_up:
+            self.close()
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         if frame.msg_type == WSMsgType.CLOSE:

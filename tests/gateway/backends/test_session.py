@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.protocol import State
+
+from gateway.backends.gemini.backend import gemini_backend
+from gateway.backends.gemini.settings import GeminiSettings
+from gateway.backends.live.backend import live_backend
+from gateway.backends.live.settings import LiveSettings
+from gateway.backends.realtime.backend import realtime_backend
+from gateway.backends.realtime.settings import RealtimeSettings
+from gateway.backends.session import SessionBackend
+from gateway.backends.socket import ModelSocket
+from tests.support.model_server import Bench, ModelServer, Wire
+from tests.support.virtual_time import run
+
+MAKES: list[Callable[[str], SessionBackend]] = [
+    lambda url: realtime_backend(RealtimeSettings(url=url)),
+    lambda url: live_backend(LiveSettings(url=url)),
+    lambda url: gemini_backend(GeminiSettings(url=url, api_key="k")),
+]
+
+
+async def mute(wire: Wire, message: dict[str, Any]) -> None:
+    """Take a message and say nothing."""
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["realtime", "live", "gemini"])
+def test_a_call_that_ends_before_the_session_is_up_leaves_no_connection(make):
+    server = ModelServer(mute, lambda sent: None, lambda got: None)
+
+    async def main() -> None:
+        async with server.serving():
+            async with asyncio.TaskGroup() as group:
+                call = group.create_task(Bench(make(server.url)).run())
+                await asyncio.sleep(0.5)
+                assert [wire.socket.state for wire in server.wires] == [State.OPEN]
+                call.cancel()
+            await asyncio.sleep(0.5)
+            assert [wire.socket.state for wire in server.wires] == [State.CLOSED]
+
+    run(main())
+
+
+@pytest.mark.parametrize("seconds", [0.5, 10.0], ids=["out of time", "cancelled"])
+def test_a_connection_that_nobody_waits_for_any_longer_is_closed_when_it_opens(seconds):
+    served: list[ServerConnection] = []
+
+    async def take(connection: ServerConnection) -> None:
+        served.append(connection)
+        await connection.wait_closed()
+
+    async def think(connection: ServerConnection, request: Any) -> None:
+        await asyncio.sleep(2.0)
+
+    async def main() -> None:
+        async with serve(take, "127.0.0.1", 0, process_request=think) as server:
+            port = next(iter(server.sockets)).getsockname()[1]
+            socket = ModelSocket(lambda message: None)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await socket.open(f"ws://127.0.0.1:{port}", {}, seconds)
+            await asyncio.sleep(2.0)
+            assert [connection.state for connection in served] == [State.CLOSED]
+
+    run(main())
