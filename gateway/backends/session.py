@@ -235,7 +235,7 @@ class SessionBackend:
         )
         await socket.open(reach.url, reach.headers, reach.connect_seconds)
         with ExitStack() as given_up:
-            given_up.callback(socket.close)
+            given_up.callback(self._leave, session, socket)
             await self._configured(start, session, socket, ready)
             given_up.pop_all()
         old, before = self._socket, self._session

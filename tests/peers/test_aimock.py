@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,32 +13,24 @@ from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleMo
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.events import Entry
 from gateway.ports import ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta, ToolSpec
-from tests.support.aimock import LLMOCK
-from tests.support.peers import is_up
+from tests.support import aimock
 
-pytestmark = [
-    pytest.mark.peer,
-    pytest.mark.skipif(
-        LLMOCK is None, reason="not installed: llmock (`make test` installs it where npm is)"
-    ),
+pytestmark = aimock.NEEDS_AIMOCK
+
+FIXTURES = [
+    {
+        "match": {"userMessage": "hours"},
+        "response": {"content": "We open at nine in the morning, and we close at five."},
+    },
+    {
+        "match": {"userMessage": "weather"},
+        "response": {"toolCalls": [{"name": "weather", "arguments": '{"city": "Ulm"}'}]},
+    },
+    {
+        "match": {"userMessage": "busy"},
+        "response": {"error": {"message": "try later", "type": "overloaded"}, "status": 503},
+    },
 ]
-
-FIXTURES = {
-    "fixtures": [
-        {
-            "match": {"userMessage": "hours"},
-            "response": {"content": "We open at nine in the morning, and we close at five."},
-        },
-        {
-            "match": {"userMessage": "weather"},
-            "response": {"toolCalls": [{"name": "weather", "arguments": '{"city": "Ulm"}'}]},
-        },
-        {
-            "match": {"userMessage": "busy"},
-            "response": {"error": {"message": "try later", "type": "overloaded"}, "status": 503},
-        },
-    ]
-}
 WEATHER = ToolSpec("weather", "Say the weather.", {"type": "object", "properties": {}})
 
 
@@ -48,37 +38,16 @@ def request(text: str) -> ModelRequest:
     return ModelRequest("c1", "Be kind.", (Entry("caller", text),), (WEATHER,))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[OpenAICompatibleModel]:
     """Run the server; give a model that asks it."""
-    assert LLMOCK is not None
-    file = folder / "fixtures.json"
-    file.write_text(json.dumps(FIXTURES))
-    port = free_port()
-    process = await asyncio.create_subprocess_exec(
-        LLMOCK,
-        *("-p", str(port), "-f", str(file), "--strict", "--log-level", "silent", "-c", "6"),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    settings = OpenAIModelSettings("openai", "gpt-4o", (f"http://127.0.0.1:{port}/v1",))
-    model = OpenAICompatibleModel(settings, "k")
-    try:
-        async with asyncio.timeout(20):
-            while not await is_up(port):  # noqa: ASYNC110 - nobody says when it is
-                await asyncio.sleep(0.1)
-        yield model
-    finally:
-        await model.close()
-        process.terminate()
-        await process.wait()
+    async with aimock.serving(folder, FIXTURES, "--strict", "-c", "6") as port:
+        settings = OpenAIModelSettings("openai", "gpt-4o", (f"http://127.0.0.1:{port}/v1",))
+        model = OpenAICompatibleModel(settings, "k")
+        try:
+            yield model
+        finally:
+            await model.close()
 
 
 async def ask(model: OpenAICompatibleModel, text: str) -> list[ModelEvent]:

@@ -1,16 +1,13 @@
 """Our sessions against a server that no one here wrote: `aimock`, by CopilotKit (12 MB by npm).
 
 It answers Realtime and Gemini Live turns in text and with tools; it makes no sound, hears no turns
-and truncates nothing. GPT-Live it only replays from recordings of the real one.
+and truncates nothing. GPT-Live has a file of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -21,57 +18,24 @@ from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.session import SessionBackend
 from gateway.events import AnswerTool, BackendLost, BackendReady, ReplyEnded, Respond, ToolAsked
-from tests.support.aimock import LLMOCK
+from tests.support import aimock
 from tests.support.model_server import Bench
-from tests.support.peers import is_up
 
-pytestmark = [
-    pytest.mark.peer,
-    pytest.mark.skipif(
-        LLMOCK is None, reason="not installed: llmock (`make test` installs it where npm is)"
-    ),
-]
+pytestmark = aimock.NEEDS_AIMOCK
 
 GEMINI = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 
-FIXTURES = {
-    "fixtures": [
-        {"match": {"userMessage": "hours"}, "response": {"content": "We open at nine."}},
-        {
-            "match": {"userMessage": "weather", "hasToolResult": False},
-            "response": {"toolCalls": [{"name": "lookup", "arguments": '{"city": "Ulm"}'}]},
-        },
-        {
-            "match": {"userMessage": "weather", "hasToolResult": True},
-            "response": {"content": "It is sunny."},
-        },
-    ]
-}
-
-
-@asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[str]:
-    """Run the server; give its address."""
-    assert LLMOCK is not None
-    file = folder / "fixtures.json"
-    file.write_text(json.dumps(FIXTURES))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        LLMOCK,
-        *("-p", str(port), "-f", str(file), "--log-level", "silent"),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        async with asyncio.timeout(20):
-            while not await is_up(port):  # noqa: ASYNC110 - nobody says when it is
-                await asyncio.sleep(0.1)
-        yield f"ws://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        await process.wait()
+FIXTURES = [
+    {"match": {"userMessage": "hours"}, "response": {"content": "We open at nine."}},
+    {
+        "match": {"userMessage": "weather", "hasToolResult": False},
+        "response": {"toolCalls": [{"name": "lookup", "arguments": '{"city": "Ulm"}'}]},
+    },
+    {
+        "match": {"userMessage": "weather", "hasToolResult": True},
+        "response": {"content": "It is sunny."},
+    },
+]
 
 
 def hold(
@@ -82,8 +46,8 @@ def hold(
     """Hold a call with a model on that server."""
 
     async def main() -> Bench:
-        async with serving(folder) as url:
-            bench = Bench(make(url))
+        async with aimock.serving(folder, FIXTURES) as port:
+            bench = Bench(make(f"ws://127.0.0.1:{port}"))
             async with asyncio.TaskGroup() as group:
                 task = group.create_task(bench.run())
                 async with asyncio.timeout(20):

@@ -13,7 +13,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from gateway.backends.session import SessionBackend
-from gateway.events import CallInfo, Entry
+from gateway.events import BackendTurn, CallInfo, Entry, Respond
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 from tests.support.virtual_time import run
 
@@ -72,12 +72,12 @@ class ModelServer:
 class Bench:
     """A backend in a call of its own, and what it said."""
 
-    def __init__(self, backend: SessionBackend, codec: str = "pcmu") -> None:
+    def __init__(self, backend: SessionBackend, codec: str = "pcmu", rate: int = 8000) -> None:
         self.backend = backend
         self.events: list[BackendEvent] = []
         self.history: tuple[Entry, ...] = ()
         self._changed = asyncio.Event()
-        info = CallInfo("c1", "twilio", "test", rate=8000, codec=codec)
+        info = CallInfo("c1", "twilio", "test", rate=rate, codec=codec)
         self.start = BackendStart(
             info, "Be kind.", (LOOKUP,), next_utterance=lambda: 50, recall=lambda: self.history
         )
@@ -93,6 +93,18 @@ class Bench:
 
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
+
+    def number_turns(self) -> None:
+        """Answer each turn that the model ends with a call's numbers: reply n, utterance 10 n."""
+        turns = 0
+
+        def on_event(event: BackendEvent) -> None:
+            nonlocal turns
+            if event == BackendTurn("ended"):
+                turns += 1
+                self.backend.perform(Respond(turns, turns, turns * 10, 0, 0))
+
+        self.on_event = on_event
 
     async def until(self, kind: type, count: int = 1) -> Any:
         async with asyncio.timeout(60):

@@ -117,6 +117,10 @@ class Session:
         """Begin with the whole configuration."""
         return [wire.start(self._start, self._settings)]
 
+    def closing(self) -> list[str]:
+        """Say goodbye; nothing may be said before the session has begun."""
+        return [wire.CLOSE] if self._ready else []
+
     # --- sound ---------------------------------------------------------------------------------
 
     def hear(self, frame: AudioFrame) -> Output | None:
@@ -243,7 +247,8 @@ class Session:
             case wire.Error(error=error):
                 output.complaint = {"code": error.code, "message": error.message[:200]}
                 if error.code in FINAL_ERRORS or not self._ready:
-                    output.lost = f"the server refused: {error.message or error.code}"[:200]
+                    what = "" if self._ready else f" a session of {self._settings.model}"
+                    output.lost = f"the server refused{what}: {error.message or error.code}"[:200]
             case wire.Unknown():
                 pass
             case _:

@@ -121,6 +121,8 @@ class Unknown(msgspec.Struct, frozen=True):
     """An event that this gateway has no use for."""
 
     type: str
+    error: Any = None
+    "what is wrong, where it says that something is"
 
 
 ServerEvent = (
@@ -156,6 +158,8 @@ def parse(text: str | bytes) -> ServerEvent:
     try:
         kind = decode(_TYPE, text)
         decoder = _DECODERS.get(kind.type)
+        if decoder is None and isinstance(kind.error, dict):
+            decoder = _DECODERS["error"]  # by a name of its server's, or of a proxy before it
         return kind if decoder is None else decode(decoder, text)  # type: ignore[return-value]
     except ValueError as wrong:
         raise ValueError(f"not a Live event: {wrong}") from None
@@ -240,6 +244,9 @@ def tool_answer(ask: str, result: Json) -> str:
 
 
 GO_ON = '{"type":"response.create"}'
+
+CLOSE = '{"type":"session.close"}'
+"""The goodbye: a connection that closes without one counts as lost."""
 
 
 def write(kind: str, **fields: Any) -> str:

@@ -348,7 +348,8 @@ class Session:
         if error.code in HARMLESS:
             return
         if error.code in FINAL_ERRORS or not self._ready:
-            output.lost = f"the server refused: {error.message or error.code}"[:200]
+            what = "" if self._ready else f" a session of {self._settings.model}"
+            output.lost = f"the server refused{what}: {error.message or error.code}"[:200]
             return
         alive = self._alive
         if error.event_id and alive is not None and error.event_id == f"reply-{alive.reply}":

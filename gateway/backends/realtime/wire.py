@@ -159,6 +159,8 @@ class Unknown(msgspec.Struct, frozen=True):
     """An event that this gateway has no use for."""
 
     type: str
+    error: Any = None
+    "what is wrong, where it says that something is"
 
 
 ServerEvent = (
@@ -208,6 +210,8 @@ def parse(text: str | bytes) -> ServerEvent:
     try:
         kind = decode(_TYPE, text)
         decoder = _DECODERS.get(kind.type)
+        if decoder is None and isinstance(kind.error, dict):
+            decoder = _DECODERS["error"]  # by a name of its server's, or of a proxy before it
         return kind if decoder is None else decode(decoder, text)  # type: ignore[return-value]
     except ValueError as wrong:
         raise ValueError(f"not a Realtime event: {wrong}") from None

@@ -29,7 +29,6 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
-from gateway.ports import BackendEvent
 from media.frame import AudioFrame
 from tests.support.model_server import Bench, ModelServer, Wire, play
 
@@ -76,19 +75,6 @@ def backend(url: str, **settings: Any) -> Any:
     return live_backend(LiveSettings(url=url, api_key="sk-secret", **settings))
 
 
-def numbered(bench: Bench) -> None:
-    """Answer each announced turn with the call's numbers: reply n, utterance 10 n."""
-    turns = 0
-
-    def on_event(event: BackendEvent) -> None:
-        nonlocal turns
-        if event == BackendTurn("ended"):
-            turns += 1
-            bench.backend.perform(Respond(turns, turns, turns * 10, 0, 0))
-
-    bench.on_event = on_event
-
-
 async def listen(bench: Bench, frames: int, first: int = 0) -> None:
     for number in range(first, first + frames):
         bench.backend.hear(frame(number))
@@ -99,7 +85,7 @@ def test_an_answer_begins_after_silence_and_ends_when_no_more_comes():
     live = server()
 
     async def story(bench: Bench) -> None:
-        numbered(bench)
+        bench.number_turns()
         await bench.until(BackendReady)
         (wire,) = live.wires
         await wire.send(words("input", "When do you "))
@@ -146,7 +132,7 @@ def test_a_cut_in_drops_what_comes_until_the_model_pauses_and_tells_what_was_hea
     live = server()
 
     async def story(bench: Bench) -> None:
-        numbered(bench)
+        bench.number_turns()
         await bench.until(BackendReady)
         (wire,) = live.wires
         await wire.send(sound(0.2))
@@ -174,7 +160,7 @@ def test_a_delegated_tool_is_run_here_and_spoken_about():
     live = server()
 
     async def story(bench: Bench) -> None:
-        numbered(bench)
+        bench.number_turns()
         await bench.until(BackendReady)
         (wire,) = live.wires
         await wire.send(words("input", "Is it there?"))
@@ -230,10 +216,10 @@ def test_typed_words_and_notes_are_appended():
     bench = play(live, backend, story)
     assert not bench.of(BackendTurn)
     kinds = [m["type"] for m in live.got[1:]]
-    assert kinds == ["session.thinking.append", "session.instructions.append"]
+    assert kinds == ["session.thinking.append", "session.instructions.append", "session.close"]
 
 
-def test_a_renewed_session_begins_with_the_conversation():
+def test_a_renewed_session_begins_with_the_conversation_and_the_old_one_is_told_goodbye():
     live = server()
 
     async def story(bench: Bench) -> None:
@@ -241,6 +227,8 @@ def test_a_renewed_session_begins_with_the_conversation():
         await bench.until(BackendReady, 2)
 
     play(live, lambda url: backend(url, session_seconds=20.0), story)
+    kinds = [message["type"] for message in live.got]
+    assert kinds == ["session.start", "session.start", "session.close", "session.close"]
     roles = [item["role"] for item in live.got[1]["session"]["input"]]
     assert roles == ["developer", "user", "assistant"]
 
@@ -254,9 +242,9 @@ def test_a_refused_start_is_a_loss_at_once(code):
     async def story(bench: Bench) -> None:
         lost = await bench.until(BackendLost)
         assert lost.fatal
-        assert "no" in lost.reason
+        assert lost.reason == "the server refused a session of gpt-live-9: no"
 
-    play(server(refuse), backend, story)
+    play(server(refuse), lambda url: backend(url, model="gpt-live-9"), story)
 
 
 def test_usage_is_told_by_the_minute_and_at_the_end():

@@ -10,18 +10,21 @@ from websockets.protocol import State
 
 from gateway.backends.gemini.backend import gemini_backend
 from gateway.backends.gemini.settings import GeminiSettings
+from gateway.backends.live import wire as live_wire
 from gateway.backends.live.backend import live_backend
 from gateway.backends.live.settings import LiveSettings
+from gateway.backends.realtime import wire as realtime_wire
 from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.session import SessionBackend
 from gateway.backends.socket import ModelSocket
+from gateway.events import BackendLost
 from tests.support.model_server import Bench, ModelServer, Wire
 from tests.support.virtual_time import run
 
 MAKES: list[Callable[[str], SessionBackend]] = [
-    lambda url: realtime_backend(RealtimeSettings(url=url)),
-    lambda url: live_backend(LiveSettings(url=url)),
+    lambda url: realtime_backend(RealtimeSettings(url=url, model="gpt-nine")),
+    lambda url: live_backend(LiveSettings(url=url, model="gpt-nine")),
     lambda url: gemini_backend(GeminiSettings(url=url, api_key="k")),
 ]
 
@@ -69,3 +72,26 @@ def test_a_connection_that_nobody_waits_for_any_longer_is_closed_when_it_opens(s
             assert [connection.state for connection in served] == [State.CLOSED]
 
     run(main())
+
+
+@pytest.mark.parametrize("make", MAKES[:2], ids=["realtime", "live"])
+def test_a_refusal_names_the_model_and_counts_by_whatever_name_it_comes(make):
+    async def refuse(connection: ServerConnection) -> None:
+        await connection.send('{"type":"proxy.error","error":{"message":"not today"}}')
+        await connection.wait_closed()
+
+    async def main() -> None:
+        async with serve(refuse, "127.0.0.1", 0) as server:
+            port = next(iter(server.sockets)).getsockname()[1]
+            bench = Bench(make(f"ws://127.0.0.1:{port}"))
+            await bench.run()
+            why = "the server refused a session of gpt-nine: not today"
+            assert bench.events == [BackendLost(why)]
+
+    run(main())
+
+
+@pytest.mark.parametrize("wire", [live_wire, realtime_wire], ids=["live", "realtime"])
+def test_what_has_a_name_of_its_own_and_no_error_is_nothing(wire):
+    unknown = wire.parse(b'{"type":"proxy.notice","error":null}')
+    assert unknown == wire.Unknown("proxy.notice")
