@@ -75,7 +75,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         settings.log, secrets(settings).values(), clock=asyncio.get_running_loop().time
     )
     try:
-        voices: Voices = WebrtcVoice() if settings.turn.vad == "webrtc" else VoiceActivity(runtime)
+        voices = _voices(settings, runtime)
         assessor = TurnAssessor(runtime, on_failure=_detector_failed)
         crew = Crew(settings, runtime)
         await crew.prepare()
@@ -103,7 +103,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         ]
         server = _server(settings, routes, twilio)
         async with asyncio.TaskGroup() as group:
-            keeping = [group.create_task(voices.watch()), group.create_task(_run(sip))]
+            keeping = [group.create_task(_run(sip))]
             completed = asyncio.Event()
             keeping.append(group.create_task(crew.run(completed)))
             await completed.wait()
@@ -131,6 +131,12 @@ def _settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+
+
+def _voices(settings: Settings, runtime: Runtime) -> Voices:
+    voices: Voices = WebrtcVoice() if settings.turn.vad == "webrtc" else VoiceActivity(runtime)
+    voices.attend()
+    return voices
 
 
 def _say_loaded(runtime: Runtime) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -94,9 +94,7 @@ class Exchange:
             self._track(leg, call_log),
         )
 
-    def _open_voice(
-        self, rate: int
-    ) -> Callable[[Callable[[Sequence[VoiceScored]], None]], VoiceStream]:
+    def _open_voice(self, rate: int) -> Callable[[Callable[[VoiceScored], None]], VoiceStream]:
         return lambda hear: self._voices.open(rate, hear)
 
     def _echo(self, leg: Leg) -> Callable[[Callable[[int, int], Samples]], Echo]:

@@ -68,12 +68,15 @@ class Leg(Protocol):
     info: CallInfo
     playout: Playout
     "made by the line, since the lead and the wire form are the line's to know"
+    clocked: bool
+    """time passes on the line by being sent to, so that `send` is called every 20 ms, also with
+    nothing; else only while there is sound to be heard, and at once when it begins"""
 
     def attach(self, ear: Ear) -> None:
         """Give sound and events to `ear` from now on; what came before is handed over first."""
 
     def send(self, chunks: Sequence[Chunk]) -> None:
-        """Put what `playout.pull` returned on the wire; called every 20 ms, also with nothing."""
+        """Put what `playout.pull` returned on the wire; it may be nothing."""
 
     def clear(self) -> None:
         """Make the far side forget what it has not played."""

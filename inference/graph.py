@@ -7,7 +7,7 @@ Field numbers are those of onnx/onnx.proto, ONNX IR version 10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -23,7 +23,10 @@ Array = npt.NDArray[np.generic]
 _MODEL_GRAPH: Final = 7
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_OP, _NODE_ATTRIBUTE = 1, 2, 4, 5
-_ATTRIBUTE_NAME, _ATTRIBUTE_INT = 1, 3
+_ATTRIBUTE_NAME, _ATTRIBUTE_INT, _ATTRIBUTE_TEXT, _ATTRIBUTE_TYPE = 1, 3, 4, 20
+_ATTRIBUTE_TENSOR, _ATTRIBUTE_GRAPH = 5, 6
+_INT, _TEXT = 2, 3
+"""Types of attributes, as they are noted beside the value."""
 _VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR = 1, 2, 1
 _TENSOR_ELEMENT, _TENSOR_SHAPE, _SHAPE_DIMENSION = 1, 2, 1
 _DIMENSION_SIZE, _DIMENSION_NAME = 1, 2
@@ -51,16 +54,38 @@ class Node:
     rest: list[Field]
     "all other fields"
 
+    @classmethod
+    def make(
+        cls, op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: int | str
+    ) -> Node:
+        """Make a node; an input or output named "" is left out."""
+        rest = [_attribute(*each) for each in attributes.items()]
+        return cls(op, list(inputs), list(outputs), rest)
+
     def attribute(self, name: str, default: int) -> int:
         """Give an attribute that is a whole number."""
+        found = self._field(name, _ATTRIBUTE_INT)
+        return default if found is None else protobuf.read_numbers(found)[0]
+
+    def branch(self, name: str) -> Graph:
+        """Give a graph that is an attribute of this node; raise KeyError where there is none."""
+        found = self._field(name, _ATTRIBUTE_GRAPH)
+        if found is None:
+            raise KeyError(name)
+        return Graph(protobuf.encode([Field(_MODEL_GRAPH, protobuf.BYTES, found.content)]))
+
+    def tensor(self) -> bytes | None:
+        """Give the constant that this node does nothing but hold, still encoded."""
+        found = self._field("value", _ATTRIBUTE_TENSOR) if self.op == "Constant" else None
+        return None if found is None else found.content
+
+    def _field(self, name: str, kind: int) -> Field | None:
         for each in self.rest:
             if each.number == _NODE_ATTRIBUTE:
                 fields = protobuf.decode(each.content)
                 if any(f.number == _ATTRIBUTE_NAME and f.value == name.encode() for f in fields):
-                    for f in fields:
-                        if f.number == _ATTRIBUTE_INT:
-                            return protobuf.read_numbers(f)[0]
-        return default
+                    return next((f for f in fields if f.number == kind), None)
+        return None
 
     @classmethod
     def parse(cls, content: bytes) -> Node:
@@ -169,6 +194,21 @@ class Graph:
                 return
         raise KeyError(name)
 
+    def lift_constants(self) -> None:
+        """Write as constants what nodes hold that do nothing else."""
+        kept = []
+        for node in self.nodes:
+            held = node.tensor()
+            if held is None:
+                kept.append(node)
+            else:
+                self.constants[node.outputs[0]] = _renamed(held, node.outputs[0])
+        self.nodes = kept
+
+    def drop_input(self, name: str) -> None:
+        """Take an input away that no node reads any more."""
+        self._inputs = [each for each in self._inputs if _name(each, _VALUE_NAME) != name]
+
     def forget_shapes(self) -> None:
         """Drop the shapes noted for tensors inside, which an edit may have made untrue."""
         self._rest = [each for each in self._rest if each.number != _VALUE_INFO]
@@ -222,6 +262,22 @@ def _name(field: Field, number: int) -> str:
         if each.number == number:
             return each.content.decode()
     return ""
+
+
+def _attribute(name: str, value: int | str) -> Field:
+    """Write an attribute of a node."""
+    fields = [protobuf.text(_ATTRIBUTE_NAME, name)]
+    if isinstance(value, str):
+        fields += [protobuf.text(_ATTRIBUTE_TEXT, value), protobuf.number(_ATTRIBUTE_TYPE, _TEXT)]
+    else:
+        fields += [protobuf.number(_ATTRIBUTE_INT, value), protobuf.number(_ATTRIBUTE_TYPE, _INT)]
+    return protobuf.message(_NODE_ATTRIBUTE, fields)
+
+
+def _renamed(constant: bytes, name: str) -> bytes:
+    """Give an encoded constant a name, instead of the one it has."""
+    kept = [each for each in protobuf.decode(constant) if each.number != _CONSTANT_NAME]
+    return protobuf.encode([*kept, protobuf.text(_CONSTANT_NAME, name)])
 
 
 def _resized(value: Field, axis: int, size: int) -> Field:

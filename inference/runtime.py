@@ -92,11 +92,7 @@ class Session:
 
 
 class Runtime:
-    """Loads each model once and lends the threads to run it in.
-
-    `workers` are for what takes long; `frames` is one thread for what takes under a millisecond and
-    must not wait behind it: voice activity.
-    """
+    """Loads each model once and lends the threads to run it in."""
 
     def __init__(self, settings: RuntimeSettings | None = None) -> None:
         """Check the settings; raise ValueError for unknown providers."""
@@ -104,7 +100,6 @@ class Runtime:
         check_wanted(self.settings.providers)
         self.loaded: list[Loaded] = []
         self.workers = Workers(self.settings.workers, niceness=self.settings.niceness)
-        self.frames = Workers(1)
         self._sessions: dict[str, Session] = {}
         self._loading = threading.Lock()
 
@@ -142,7 +137,6 @@ class Runtime:
     def close(self) -> None:
         """End the threads; running jobs end first."""
         self.workers.close()
-        self.frames.close()
 
     def _open(
         self,

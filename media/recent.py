@@ -13,22 +13,27 @@ class RecentSound:
 
     def __init__(self, keep: int) -> None:
         """Keep so many samples."""
-        self._ring: Samples = np.zeros(keep, dtype=np.int16)
+        self._octets = bytearray(2 * keep)
+        self._ring: Samples = np.frombuffer(self._octets, "<i2")
+        "a view of the same memory"
         self.end = 0
         "position after the newest sample"
 
-    def push(self, start: int, samples: Samples) -> None:
-        """Append sound whose first sample has position `start`, right behind what came before."""
-        keep, length = len(self._ring), len(samples)
-        place, end = start % keep, start + length
-        if place + length <= keep:
-            self._ring[place : place + length] = samples
+    def push(self, start: int, pcm: bytes) -> None:
+        """Append sound whose first sample has position `start`, right behind what came before.
+
+        `pcm`: signed 16-bit little-endian samples.
+        """
+        size, length = len(self._octets), len(pcm)
+        place, end = 2 * start % size, start + length // 2
+        if place + length <= size:
+            self._octets[place : place + length] = pcm
         else:
-            samples = samples[-keep:]
-            place = (end - len(samples)) % keep
-            first = min(len(samples), keep - place)
-            self._ring[place : place + first] = samples[:first]
-            self._ring[: len(samples) - first] = samples[first:]
+            pcm = pcm[-size:]
+            place = (2 * end - len(pcm)) % size
+            first = min(len(pcm), size - place)
+            self._octets[place : place + first] = pcm[:first]
+            self._octets[: len(pcm) - first] = pcm[first:]
         self.end = end  # last: another thread may read up to it
 
     @property

@@ -98,9 +98,10 @@ class TurnSound:
         """Take the next samples."""
         if self._shares:
             return
+        pcm = samples.tobytes()
         if self._resampler is not None:
-            samples = np.frombuffer(self._resampler.feed(samples.tobytes()), "<i2")
-        self._recent.push(self._recent.end, samples)
+            pcm = self._resampler.feed(pcm)
+        self._recent.push(self._recent.end, pcm)
 
     def picture(self, start: int, at: int, frames: int = FRAMES) -> Floats:
         """Give the last `frames` columns of the picture of [start, at), as `[80, frames]`.

@@ -1,12 +1,13 @@
 """Knows, window by window, whether the caller's sound holds speech: voice activity for all calls.
 
 One `VoiceActivity` a process, one `VoiceStream` a call.
-On the loop a stream is only fed; every few milliseconds all windows that are complete, of all
-calls, go through the model in one batch, in a thread:
+As soon as all sound that has come was fed, the windows that are complete, of all calls, go through
+the model in one batch, on the loop: five millionths of a second a window, less than the way to a
+thread and back.
 
     voices = VoiceActivity(runtime)                  # loads the model; takes some 0.1 s
-    group.create_task(voices.watch())                # ticks until cancelled
-    stream = voices.open(8000, hear=call.heard)      # hear(list[VoiceScored]), on the loop
+    voices.attend()                                  # from now on windows are judged by themselves
+    stream = voices.open(8000, hear=call.heard)      # hear(VoiceScored), on the loop
     stream.feed(frame.samples())                     # every frame, in order; gaps as silence
     stream.close()
 
@@ -21,23 +22,22 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from inference.runtime import Runtime
+from inference.manifest import find
+from inference.runtime import Runtime, Session
 from media.frame import Samples
 from media.resample import Resampler
 from turn.events import VoiceScored
+from turn.silero import FULL_SCALE, UNITS, with_matrices
+
+MODEL: Final = "silero-vad"
 
 Floats = npt.NDArray[np.float32]
-Hear = Callable[[list[VoiceScored]], None]
-
-TICK_SECONDS = 0.016
-"""Half a window: adds 8 ms to a decision on average, and halves batches against a whole one."""
+Hear = Callable[[VoiceScored], None]
 
 WINDOW = {8000: 256, 16000: 512}
 """Silero VAD: 32 ms at both of its rates."""
@@ -51,10 +51,17 @@ rate, and ends 0.06 s late, against 0.05 s at 16 kHz."""
 
 PENDING_WINDOWS = 400
 """Windows of one stream that may wait, 12.8 s: a line that resumes after ten seconds brings their
-silence all at once. If nobody ticks for longer, the oldest are given up."""
+silence all at once. If they are not judged for longer, the oldest are given up."""
 
-ROOM_WINDOWS = 16
-"""Windows there is room for at first: half a second."""
+AT_ONCE = 16
+"""Windows of one stream that are judged in one go, half a second: they follow each other and cost
+more than those of several streams, and a loop that stands still is heard. The rest come next."""
+
+ROOM_WINDOWS = 4
+"""Windows there is room for beside each other, before more is kept aside: 128 ms."""
+
+FEW: Final = 8
+"""Streams there is room for at first; room doubles as it is needed."""
 
 QUIET = 0.1
 QUIET_WINDOWS = 31
@@ -64,8 +71,6 @@ and 0.99 with a memory of one second."""
 
 SILENCE_DB: Final = -96.0
 """Level of digital silence, and the least there is: one step of 16 bits is at -90.3 dBFS."""
-
-FULL_SCALE: Final = 32768.0
 
 
 class Stream(Protocol):
@@ -87,64 +92,81 @@ class Voices(Protocol):
     def open(self, rate: int, hear: Hear | None = None, start: int = 0) -> Stream:
         """Begin a stream of `rate` samples a second whose first sample has position `start`."""
 
+    def attend(self) -> None:
+        """From now on, judge windows as soon as they are complete, on the running loop."""
+
     def score_pending(self) -> None:
-        """Judge all complete windows now, in this thread, which must be the one that feeds."""
-
-    async def tick(self) -> None:
-        """Judge all complete windows in a worker thread and hand out the results."""
-
-    async def watch(self, period: float = TICK_SECONDS) -> None:
-        """Tick until cancelled."""
+        """Judge all complete windows now."""
 
 
-@dataclass(slots=True)
-class Memory:
-    """What the model remembers of one stream, and when it forgets."""
+class Soon:
+    """Does something on the loop after all that is being handled now, once however often asked.
 
-    state: Floats = field(default_factory=lambda: np.zeros((2, 1, 128), np.float32))
-    "Silero VAD: `[2, batch, 128]`"
-    quiet: int = 0
-    "windows in a row without speech, since the memory began anew"
+    A busy loop handles many packets in one go: the windows they complete are judged together.
+    """
 
-    def forgets(self, probability: float) -> bool:
-        """Say whether the memory is to begin anew after this window."""
-        self.quiet = self.quiet + 1 if probability < QUIET else 0
-        if self.quiet < QUIET_WINDOWS:
-            return False
-        self.quiet = 0
-        return True
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked = False
+
+    def begin(self) -> None:
+        """From now on, do what is asked for on the running loop."""
+        self._loop = asyncio.get_running_loop()
+
+    def ask(self) -> None:
+        """Ask for it."""
+        if self._loop is not None and not self._asked:
+            self._asked = True
+            self._loop.call_soon(self._look_once_more, self._loop)
+
+    def _look_once_more(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let the loop read what came while it handled the last."""
+        loop.call_soon(self._do)
+
+    def _do(self) -> None:
+        self._asked = False
+        self._act()
 
 
 class VoiceStream:
-    """Cuts one caller's sound into windows; made by `VoiceActivity.open`."""
+    """One caller's sound on its way through the model; made by `VoiceActivity.open`."""
 
-    def __init__(self, rate: int, hear: Hear | None, start: int) -> None:
-        """Choose the model's rate: the stream's own if it can be, else the cheaper one."""
-        self.model_rate = rate if rate in WINDOW else CHEAPER
-        self.hear = hear
+    def __init__(self, bank: Bank, rate: int, hear: Hear | None, start: int) -> None:
+        self.slot = bank.take()
+        "row in the bank"
+        self.filled = bank.context
+        "samples in that row"
         self.closed = False
-        self.memory = Memory()
         self.given_up = 0
-        "windows that were never judged because nobody ticked"
-        self._resampler = None if rate == self.model_rate else Resampler(rate, self.model_rate)
-        self._window = WINDOW[self.model_rate]
-        self._context = CONTEXT[self.model_rate]
-        self._ratio = rate / self.model_rate
+        "windows that were never judged because nobody saw to it"
+        self._bank = bank
+        self._hear = hear
+        self._resampler = None if rate == bank.rate else Resampler(rate, bank.rate)
+        self._ratio = rate / bank.rate
         self._start = start
         self._next = 0
         "position at the model's rate of the first sample that is not judged yet"
-        self._sound = np.zeros(self._context + ROOM_WINDOWS * self._window, np.int16)
-        self._filled = self._context
+        self._aside: Samples | None = None
+        "what there is no room for in the bank"
         self._scored: list[VoiceScored] = []
 
     def feed(self, samples: Samples) -> None:
-        """Take the next samples, at most twelve seconds of them."""
+        """Take the next samples."""
+        bank = self._bank
+        if self.closed:
+            return
         if self._resampler is not None:
             samples = np.frombuffer(self._resampler.feed(samples.tobytes()), "<i2")
-        if len(samples) > len(self._sound) - self._filled:
-            self._make_room(len(samples))
-        self._sound[self._filled : self._filled + len(samples)] = samples
-        self._filled += len(samples)
+        before = self.filled
+        filled = before + len(samples)
+        if self._aside is not None or filled > bank.room:
+            self._put_aside(samples)
+        else:
+            bank.sound[self.slot, before:filled] = samples
+            self.filled = filled
+        if before < bank.least <= self.filled:
+            bank.complete(self)
 
     def take(self) -> list[VoiceScored]:
         """Give the windows judged since the last time."""
@@ -152,71 +174,138 @@ class VoiceStream:
         return taken
 
     def close(self) -> None:
-        """Let go of the stream; what is being judged right now is not delivered."""
-        self.closed = True
+        """Let go of the stream; what was not delivered yet is not."""
+        if not self.closed:
+            self.closed = True
+            self._bank.give_back(self.slot)
 
-    @property
-    def complete(self) -> int:
-        """Count the windows that can be judged."""
-        return (self._filled - self._context) // self._window
-
-    def cut(self, windows: int) -> Samples:
-        """Take that many windows off, in one piece, with the context in front of the first."""
-        end = self._context + windows * self._window
-        piece = self._sound[:end].copy()
-        left = self._filled - end + self._context
-        self._sound[:left] = self._sound[end - self._context : self._filled]
-        self._filled = left
-        return piece
-
-    def deliver(self, probabilities: Sequence[float], levels: Sequence[float]) -> None:
-        """Place what was judged in the stream's own time and hand it out."""
+    def judged(self, probability: float, level: float) -> None:
+        """Hand out what was judged of the first window, placed in the stream's own time."""
         if self.closed:
             return
-        ratio, start, window = self._ratio, self._start, self._window
-        scored = []
-        for probability, level in zip(probabilities, levels, strict=True):
-            begin = self._next
-            self._next = end = begin + window
-            scored.append(
-                VoiceScored(
-                    start + int(begin * ratio), start + int(end * ratio), probability, level
-                )
-            )
-        if self.hear is not None:
-            self.hear(scored)
+        begin = self._next
+        self._next = end = begin + self._bank.window
+        start, ratio = self._start, self._ratio
+        window = VoiceScored(
+            start + int(begin * ratio), start + int(end * ratio), probability, level
+        )
+        if self._hear is not None:
+            self._hear(window)
         else:
-            self._scored += scored
+            self._scored.append(window)
 
-    def _make_room(self, samples: int) -> None:
+    def fill_up(self) -> None:
+        """Put into the bank what was kept aside, as far as there is room."""
+        if self._aside is None:
+            return
+        bank = self._bank
+        some = self._aside[: bank.room - self.filled]
+        bank.sound[self.slot, self.filled : self.filled + len(some)] = some
+        self.filled += len(some)
+        self._aside = self._aside[len(some) :] if len(some) < len(self._aside) else None
+
+    def _put_aside(self, samples: Samples) -> None:
         """Let more windows wait, up to the bound, and then give the oldest up."""
-        bound = self._context + PENDING_WINDOWS * self._window
-        windows = math.ceil((self._filled + samples - bound) / self._window)
+        bank = self._bank
+        waits = samples if self._aside is None else np.concatenate([self._aside, samples])
+        bound = bank.context + PENDING_WINDOWS * bank.window
+        windows = math.ceil((self.filled + len(waits) - bound) / bank.window)
         if windows > 0:
-            self.cut(windows)
-            self._next += windows * self._window
+            row = bank.sound[self.slot, : self.filled].astype(np.int16)
+            waits = np.concatenate([row, waits])[windows * bank.window :]
+            self.filled = 0
+            self._next += windows * bank.window
             self.given_up += windows
-        size = min(max(2 * len(self._sound), self._filled + samples), bound)
-        if size > len(self._sound):
-            self._sound = np.concatenate(
-                [self._sound[: self._filled], np.zeros(size - self._filled, np.int16)]
-            )
+        self._aside = waits
+        self.fill_up()
 
 
-@dataclass(slots=True)
-class Round:
-    """Windows on their way through the model: several of one stream follow each other."""
+class Bank:
+    """The sound of all streams of one rate, side by side, and what the model remembers of each."""
 
-    rate: int
-    streams: list[VoiceStream]
-    "those with the most windows first"
-    windows: list[int]
-    "of each stream"
-    sound: list[Samples]
-    "of each stream: context, then windows"
-    probabilities: list[list[float]] = field(default_factory=list)
-    "of each stream, window by window"
-    levels: list[list[float]] = field(default_factory=list)
+    def __init__(self, session: Session, rate: int, soon: Soon) -> None:
+        """`soon` is asked to have windows judged when some are complete."""
+        self.rate = rate
+        self.window, self.context = WINDOW[rate], CONTEXT[rate]
+        self.least = self.context + self.window
+        "samples of a row that make a window with its context"
+        self.room = self.context + ROOM_WINDOWS * self.window
+        "samples of a row"
+        self.sound: Floats = np.zeros((FEW, self.room), np.float32)
+        "of each stream: context, then what is not judged yet, as 16-bit numbers"
+        self.ready: list[VoiceStream] = []
+        "whose first window is complete"
+        self._session = session
+        self._soon = soon
+        self._state: Floats = np.zeros((2, FEW, UNITS), np.float32)
+        self._quiet = np.zeros(FEW, np.int64)
+        "windows in a row without speech, since the memory began anew"
+        self._free = list(range(FEW))
+
+    def take(self) -> int:
+        """Give a row that nobody has."""
+        if not self._free:
+            self._grow()
+        slot = self._free.pop()
+        self.sound[slot, : self.context] = 0.0
+        self._state[:, slot] = 0.0
+        self._quiet[slot] = 0
+        return slot
+
+    def give_back(self, slot: int) -> None:
+        """Take that a row's stream is closed."""
+        self._free.append(slot)
+
+    def complete(self, stream: VoiceStream) -> None:
+        """Take that a stream's first window is complete."""
+        self.ready.append(stream)
+        self._soon.ask()
+
+    def judge(self) -> None:
+        """Run the model over the first window of all streams that have one."""
+        streams = [each for each in self.ready if not each.closed]
+        self.ready = []
+        if not streams:
+            return
+        rows = np.array([each.slot for each in streams], np.intp)
+        sound = self.sound[rows, : self.least]
+        output, after = self._session.run(
+            {"input": sound, "state": self._state[:, rows]}, ("output", "stateN")
+        )
+        probabilities = output[:, 0].astype(np.float32, copy=False)
+        self._remember(rows, after.astype(np.float32, copy=False), probabilities)
+        self._cut(rows, streams)
+        found = levels(sound[:, self.context :], FULL_SCALE)
+        for stream, probability, level in zip(streams, probabilities.tolist(), found, strict=True):
+            stream.judged(probability, level)
+
+    def _remember(self, rows: npt.NDArray[np.intp], state: Floats, probabilities: Floats) -> None:
+        """Keep what the model wants to be given next time, or nothing where it begins anew."""
+        quiet = np.where(probabilities < QUIET, self._quiet[rows] + 1, 0)
+        forgets = quiet >= QUIET_WINDOWS
+        if forgets.any():
+            state[:, forgets] = 0.0
+            quiet[forgets] = 0
+        self._state[:, rows] = state
+        self._quiet[rows] = quiet
+
+    def _cut(self, rows: npt.NDArray[np.intp], streams: Sequence[VoiceStream]) -> None:
+        """Take the first window off each row; its end is the context of the next."""
+        window = self.window
+        left = max(each.filled for each in streams) - window
+        self.sound[rows, :left] = self.sound[rows, window : window + left]
+        for each in streams:
+            each.filled -= window
+            each.fill_up()
+            if each.filled >= self.least:
+                self.ready.append(each)
+
+    def _grow(self) -> None:
+        have = len(self.sound)
+        self.sound = np.concatenate([self.sound, np.zeros_like(self.sound)])
+        self._state = np.concatenate([self._state, np.zeros_like(self._state)], axis=1)
+        self._quiet = np.concatenate([self._quiet, np.zeros_like(self._quiet)])
+        self._free = list(range(have, 2 * have))
 
 
 class VoiceActivity:
@@ -224,118 +313,51 @@ class VoiceActivity:
 
     def __init__(self, runtime: Runtime) -> None:
         """Load the model, on the processor: a window is too little work to send to a GPU."""
-        self._session = runtime.load("silero-vad", providers=("cpu",))
-        self._frames = runtime.frames
-        self._streams: list[VoiceStream] = []
-        self._ticking = False
+        model = find(MODEL).read_bytes()
+        self._soon = Soon(self._judge_some)
+        self._banks = {
+            rate: Bank(
+                runtime.load(
+                    with_matrices(model, rate), name=f"{MODEL}-{rate}", providers=("cpu",)
+                ),
+                rate,
+                self._soon,
+            )
+            for rate in WINDOW
+        }
 
     def open(self, rate: int, hear: Hear | None = None, start: int = 0) -> VoiceStream:
-        """Begin a stream of `rate` samples a second whose first sample has position `start`."""
-        stream = VoiceStream(rate, hear, start)
-        self._streams.append(stream)
-        return stream
+        """Begin a stream of `rate` samples a second whose first sample has position `start`.
+
+        The model hears it at its own rate if it can, else at the cheaper one.
+        """
+        return VoiceStream(self._banks[rate if rate in WINDOW else CHEAPER], rate, hear, start)
+
+    def attend(self) -> None:
+        """From now on, judge windows as soon as they are complete, on the running loop."""
+        self._soon.begin()
 
     def score_pending(self) -> None:
-        """Judge all complete windows now, in this thread, which must be the one that feeds."""
-        rounds = self._collect()
-        self._judge_all(rounds)
-        for each in rounds:
-            _deliver(each)
+        """Judge all complete windows now."""
+        while self._judge_some():
+            pass
 
-    async def tick(self) -> None:
-        """Judge all complete windows in a worker thread and hand out the results.
-
-        Does nothing while an earlier tick is at work: that one's successor takes more windows.
-        """
-        if self._ticking:
-            return
-        rounds = self._collect()
-        if not rounds:
-            return
-        self._ticking = True
-        try:
-            await self._frames.run(partial(self._judge_all, rounds))
-        finally:
-            self._ticking = False
-        for each in rounds:
-            _deliver(each)
-
-    async def watch(self, period: float = TICK_SECONDS) -> None:
-        """Tick on a fixed schedule until cancelled, leaving out ticks that come too late."""
-        await watch(self, period)
-
-    def _collect(self) -> list[Round]:
-        """Take all complete windows off the streams, and forget the closed ones."""
-        if any(each.closed for each in self._streams):
-            self._streams = [each for each in self._streams if not each.closed]
-        rounds = []
-        for rate in WINDOW:
-            ready = [
-                (each.complete, each)
-                for each in self._streams
-                if each.model_rate == rate and each.complete
-            ]
-            if ready:
-                ready.sort(key=lambda pair: pair[0], reverse=True)
-                streams = [stream for _, stream in ready]
-                windows = [count for count, _ in ready]
-                sound = [stream.cut(count) for count, stream in ready]
-                rounds.append(Round(rate, streams, windows, sound))
-        return rounds
-
-    def _judge_all(self, rounds: Sequence[Round]) -> None:
-        for each in rounds:
-            self._judge(each)
-
-    def _judge(self, batch: Round) -> None:
-        """Run the model over one round; touches nothing that the loop touches."""
-        window, context = WINDOW[batch.rate], CONTEXT[batch.rate]
-        rate = np.array(batch.rate, np.int64)
-        state = np.concatenate([each.memory.state for each in batch.streams], axis=1)
-        batch.probabilities = [[] for _ in batch.streams]
-        batch.levels = [[] for _ in batch.streams]
-        for number in range(batch.windows[0]):
-            rows = sum(count > number for count in batch.windows)
-            begin = number * window
-            raw = np.stack([each[begin : begin + context + window] for each in batch.sound[:rows]])
-            sound = raw.astype(np.float32) / np.float32(FULL_SCALE)
-            output, after = self._session.run(
-                {"input": sound, "state": state[:, :rows], "sr": rate}, ("output", "stateN")
-            )
-            state[:, :rows] = after
-            for row, (probability, level) in enumerate(
-                zip(output[:, 0].tolist(), levels(sound[:, context:]), strict=True)
-            ):
-                batch.probabilities[row].append(probability)
-                batch.levels[row].append(level)
-                if batch.streams[row].memory.forgets(probability):
-                    state[:, row] = 0.0
-        for row, each in enumerate(batch.streams):
-            each.memory.state = state[:, row : row + 1]
+    def _judge_some(self) -> bool:
+        """Judge what is complete, up to a bound for each stream; say whether more is."""
+        for bank in self._banks.values():
+            for _ in range(AT_ONCE):
+                if not bank.ready:
+                    break
+                bank.judge()
+        more = any(bank.ready for bank in self._banks.values())
+        if more:
+            self._soon.ask()
+        return more
 
 
-def _deliver(batch: Round) -> None:
-    for each, probabilities, found in zip(
-        batch.streams, batch.probabilities, batch.levels, strict=True
-    ):
-        each.deliver(probabilities, found)
-
-
-async def watch(voices: Voices, period: float) -> None:
-    """Tick on a fixed schedule until cancelled, leaving out ticks that come too late."""
-    loop = asyncio.get_running_loop()
-    begun = loop.time()
-    number = 0
-    while True:
-        passed = loop.time() - begun
-        number = max(number, math.floor(passed / period)) + 1
-        await asyncio.sleep(number * period - passed)
-        await voices.tick()
-
-
-def levels(windows: Floats) -> list[float]:
-    """Give the RMS of each row in dBFS; full scale is 1.0."""
-    power = np.einsum("ij,ij->i", windows, windows) / windows.shape[1]
+def levels(windows: Floats, full_scale: float = 1.0) -> list[float]:
+    """Give the RMS of each row in dBFS."""
+    power = np.einsum("ij,ij->i", windows, windows) / (windows.shape[1] * full_scale**2)
     decibels = 10.0 * np.log10(np.maximum(power, 10.0 ** (SILENCE_DB / 10.0)))
     found: list[float] = decibels.tolist()
     return found

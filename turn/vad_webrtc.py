@@ -15,7 +15,8 @@ import webrtcvad
 from media.frame import Samples
 from media.resample import Resampler
 from turn.events import VoiceScored
-from turn.vad import FULL_SCALE, TICK_SECONDS, Hear, levels, watch
+from turn.silero import FULL_SCALE
+from turn.vad import Hear, Soon, levels
 
 RATES: Final = (8000, 16000, 32000, 48000)
 """WebRTC's detector takes no others."""
@@ -27,13 +28,14 @@ Mode = Literal[0, 1, 2, 3]
 
 
 class WebrtcStream:
-    """One caller's sound, judged as it is fed and handed out at the next tick."""
+    """One caller's sound, judged as it is fed and handed out soon after."""
 
-    def __init__(self, mode: Mode, rate: int, hear: Hear | None, start: int) -> None:
+    def __init__(self, mode: Mode, rate: int, hear: Hear | None, start: int, soon: Soon) -> None:
         """Begin; `WebrtcVoice` makes these."""
         native = rate if rate in RATES else 16000
         self.hear = hear
         self.closed = False
+        self._soon = soon
         self._detector = webrtcvad.Vad(mode)
         self._rate = native
         self._resampler = None if rate == native else Resampler(rate, native)
@@ -65,6 +67,8 @@ class WebrtcStream:
                     level,
                 )
             )
+        if count:
+            self._soon.ask()
 
     def take(self) -> list[VoiceScored]:
         """Give the windows judged since the last time."""
@@ -77,8 +81,9 @@ class WebrtcStream:
 
     def deliver(self) -> None:
         """Hand out what was judged."""
-        if self.hear is not None and self._scored:
-            self.hear(self.take())
+        if self.hear is not None:
+            for window in self.take():
+                self.hear(window)
 
 
 class WebrtcVoice:
@@ -88,23 +93,20 @@ class WebrtcVoice:
         """Take how reluctant it is to hear speech, 0 to 3; 2 is usual on the telephone."""
         self._mode = mode
         self._streams: list[WebrtcStream] = []
+        self._soon = Soon(self.score_pending)
 
     def open(self, rate: int, hear: Hear | None = None, start: int = 0) -> WebrtcStream:
         """Begin a stream of `rate` samples a second whose first sample has position `start`."""
-        stream = WebrtcStream(self._mode, rate, hear, start)
+        stream = WebrtcStream(self._mode, rate, hear, start, self._soon)
         self._streams.append(stream)
         return stream
+
+    def attend(self) -> None:
+        """From now on, hand out what was judged, on the running loop."""
+        self._soon.begin()
 
     def score_pending(self) -> None:
         """Hand out what was judged."""
         self._streams = [each for each in self._streams if not each.closed]
         for each in self._streams:
             each.deliver()
-
-    async def tick(self) -> None:
-        """Hand out what was judged."""
-        self.score_pending()
-
-    async def watch(self, period: float = TICK_SECONDS) -> None:
-        """Tick on a fixed schedule until cancelled."""
-        await watch(self, period)

@@ -26,18 +26,24 @@ class Conversion:
     def __init__(self, codec: str, line_rate: int, model_rate: int, *, passes: bool = True) -> None:
         """`passes`: the model speaks G.711, so that such a line's sound needs no conversion."""
         self.passes = codec if passes and codec in QUIET else ""
+        self.width = 1 if self.passes else 2
+        "bytes of a sample that is taken from the line"
         self._converts = line_rate != model_rate
         self._to_model = Resampler(line_rate, model_rate)
         self._to_line = Resampler(model_rate, line_rate)
 
-    def to_model(self, frame: AudioFrame) -> bytes:
-        """Convert a frame of the caller's."""
-        if self.passes:
-            if frame.codec == self.passes:
-                return frame.payload
-            # Silence that stands for what never came.
-            return QUIET[self.passes] * (len(frame.pcm) // 2)
-        return self._to_model.feed(frame.pcm) if self._converts else frame.pcm
+    def taken(self, frame: AudioFrame) -> bytes:
+        """Give what the model will be sent of a frame of the caller's, before it is converted."""
+        if not self.passes:
+            return frame.pcm
+        if frame.codec == self.passes:
+            return frame.payload
+        # Silence that stands for what never came.
+        return QUIET[self.passes] * (len(frame.pcm) // 2)
+
+    def to_model(self, sound: bytes) -> bytes:
+        """Convert what was taken; sound follows what was converted before."""
+        return self._to_model.feed(sound) if self._converts and not self.passes else sound
 
     def rest_to_model(self) -> bytes:
         """Give what a resampler keeps for what follows, when nothing does: a tenth of a second."""

@@ -37,7 +37,7 @@ class Answering:
         self._make = make
         self._start = start
         self._post = post
-        self._kept: deque[AudioFrame] = deque(maxlen=KEPT_FRAMES if keeps else 0)
+        self._kept: deque[AudioFrame] | None = deque(maxlen=KEPT_FRAMES) if keeps else None
         self._group: asyncio.TaskGroup | None = None
         self._backend: Backend | None = None
         self._task: asyncio.Task[None] | None = None
@@ -58,7 +58,7 @@ class Answering:
         self._task = self._group.create_task(self._serve(backend))
         if turn_start is not None:
             backend.perform(Listen(turn_start))
-            for frame in self._kept:
+            for frame in self._kept or ():
                 if frame.end > turn_start - int(PREFIX_SECONDS * frame.rate):
                     backend.hear(frame)
         return backend.traits
@@ -71,7 +71,8 @@ class Answering:
 
     def hear(self, frame: AudioFrame) -> None:
         """Take the caller's sound."""
-        self._kept.append(frame)
+        if self._kept is not None:
+            self._kept.append(frame)
         if self._backend is not None:
             self._backend.hear(frame)
 

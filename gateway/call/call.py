@@ -62,6 +62,10 @@ from media.frame import AudioFrame
 GONE_SECONDS = 5.0
 """How long a line may take to report a hang-up that was asked for."""
 
+LOOK_SECONDS = 0.1
+"""How often a call in which nothing happens is looked at. Nearly all calls are such a call nearly
+all the time, and what is not touched need not be fetched into the processor's cache."""
+
 WRITES_SECONDS = 15.0
 """How long a write that is under way is waited for after the caller has gone."""
 
@@ -120,6 +124,8 @@ class Call:
         self._inbox: deque[Event] = deque()
         self._deadline: float | None = None
         "when the conversation wants to be told that time has passed"
+        self._look_at = 0.0
+        "while the agent is silent, nothing needs to be looked at before this time"
         self._over = asyncio.Event()
 
     # --- what the line calls -----------------------------------------------------------------
@@ -155,7 +161,7 @@ class Call:
 
     def send_due(self, now: float) -> None:
         """Put on the wire what is due."""
-        if self._over.is_set():
+        if self._mouth.silent or self._over.is_set():
             return
         try:
             self._mouth.send(now)
@@ -164,7 +170,7 @@ class Call:
 
     def tick(self, now: float) -> None:
         """Hear silence where nothing came, notice what was heard and what was waited for."""
-        if self._over.is_set():
+        if (self._mouth.silent and now < self._look_at) or self._over.is_set():
             return
         try:
             self._tick(now)
@@ -179,6 +185,9 @@ class Call:
         self._tell_floods(now)
         if self._deadline is not None and now >= self._deadline:
             self.post(TimePassed())
+        self._look_at = min(now + LOOK_SECONDS, self._stream.silent_at)
+        if self._deadline is not None:
+            self._look_at = min(self._look_at, self._deadline)
 
     # --- the inbox and the fence -----------------------------------------------------------------
 
@@ -200,6 +209,7 @@ class Call:
                     self._over.set()
                 self._inbox.popleft()
             self._deadline = self.conversation.deadline
+            self._look_at = 0.0
         except Exception:  # fence: whoever posts is not to blame, and may be another call's clock
             self._inbox.clear()
             self._broke()
@@ -210,7 +220,7 @@ class Call:
             async with asyncio.TaskGroup() as group:
                 self._tasks.group = group
                 answering = self._answering
-                self._hearing.begin(group, self.post, answering.words, answering.done)
+                self._hearing.begin(group, self.post, answering.words, answering.done, self._broke)
                 self.conversation.state.traits = answering.begin(group)
                 self.post(CallStarted(self.leg.info))
                 self.leg.attach(self)

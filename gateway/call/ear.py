@@ -42,7 +42,7 @@ class ContinuousStream:
         "silence fed by the clock since the last frame, which the line's next position may cover"
         self._line_end: int | None = None
         self._offset: float | None = None
-        self._silent_at = 0.0
+        self.silent_at = 0.0
         "before this time there is nothing to be said about silence"
 
     def push(self, frame: AudioFrame, now: float) -> list[AudioFrame]:
@@ -57,8 +57,8 @@ class ContinuousStream:
         placed = frame
         if frame.start != self.end:
             placed = AudioFrame(frame.pcm, frame.rate, self.end, frame.payload, frame.codec)
-        self.recent.push(self.end, placed.samples())
-        self.end = placed.end
+        self.recent.push(self.end, placed.pcm)
+        self.end = self.recent.end
         self._observe(now)
         frames.append(placed)
         return frames
@@ -67,7 +67,7 @@ class ContinuousStream:
         """Give the silence that stands for frames that did not come, if it is time for any."""
         if self._offset is None:
             self._offset = now - self.end / self.rate
-        if now < self._silent_at:
+        if now < self.silent_at:
             return None
         due = int((now - self._offset - SILENT_AFTER) * self.rate)
         step = self.rate // 50
@@ -93,7 +93,7 @@ class ContinuousStream:
     def _silence(self, samples: int) -> AudioFrame:
         frame = AudioFrame(bytes(2 * samples), self.rate, self.end)
         self.end += samples
-        self.recent.push(frame.start, frame.samples())
+        self.recent.push(frame.start, frame.pcm)
         self.silence_fed += samples
         return frame
 
@@ -107,4 +107,4 @@ class ContinuousStream:
             self._offset = offset
         else:
             self._offset += (offset - self._offset) * 0.001
-        self._silent_at = self._offset + SILENT_AFTER + self.end / self.rate
+        self.silent_at = self._offset + SILENT_AFTER + self.end / self.rate

@@ -60,16 +60,23 @@ class Floods:
 
     def __init__(self) -> None:
         self._kinds = {"keys": Flood(KEYS), "texts": Flood(TEXTS)}
+        self._going_on = False
+        "something was dropped that is not told yet"
 
     def takes(self, kind: str, now: float) -> bool:
         """Say whether one more key or text is taken."""
-        return self._kinds[kind].takes(now)
+        taken = self._kinds[kind].takes(now)
+        self._going_on = self._going_on or not taken
+        return taken
 
     def told(self, now: float) -> list[dict[str, object]]:
         """Give what to log of floods that have ended; infinity ends them all."""
-        # Asked every 20 ms in every call, where there is hardly ever a flood.
-        return [
+        if not self._going_on:
+            return []
+        told: list[dict[str, object]] = [
             {"kind": kind, "count": count}
             for kind, flood in self._kinds.items()
-            if flood.dropped and (count := flood.over(now))
+            if (count := flood.over(now))
         ]
+        self._going_on = any(flood.dropped for flood in self._kinds.values())
+        return told

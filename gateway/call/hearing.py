@@ -94,7 +94,7 @@ class Hearing:
     def __init__(
         self,
         stream: ContinuousStream,
-        voice: Callable[[Callable[[Sequence[VoiceScored]], None]], VoiceStream],
+        voice: Callable[[Callable[[VoiceScored], None]], VoiceStream],
         turns: TurnStream | None,
         taking: Taking,
         echo: Callable[[Callable[[int, int], Samples]], Echo] | None = None,
@@ -116,6 +116,7 @@ class Hearing:
         self._post: Callable[[Event], None] = lambda event: None
         self._words: Callable[[int, int], Awaitable[str]] | None = None
         self._done: Callable[[int], float | None] = lambda at: None
+        self._broke: Callable[[], None] = lambda: None
         self._group: asyncio.TaskGroup | None = None
         self._sounding = False
         self._reached = 0
@@ -126,12 +127,15 @@ class Hearing:
         post: Callable[[Event], None],
         words: Callable[[int, int], Awaitable[str]],
         done: Callable[[int], float | None] = lambda at: None,
+        broke: Callable[[], None] = lambda: None,
     ) -> None:
         """Start to pass decisions on; questions run in `group`.
 
-        `done` gives the recogniser's own judgement of a pause, where it has one.
+        `done` gives the recogniser's own judgement of a pause, where it has one; `broke` is told
+        when something here raised, while it is handled.
         """
         self._group, self._post, self._words, self._done = group, post, words, done
+        self._broke = broke
 
     def close(self) -> None:
         """Let go of the models; later answers go nowhere."""
@@ -190,13 +194,15 @@ class Hearing:
 
     # --- what the voice activity service says ----------------------------------------------------
 
-    def scored(self, windows: Sequence[VoiceScored]) -> None:
-        """Take the judgement of windows, in order."""
-        for window in windows:
+    def scored(self, window: VoiceScored) -> None:
+        """Take the judgement of a window; they come in order."""
+        try:
             if self._echo is not None and window.probability >= UNLIKELY:
                 window = self._with_echo(window, self._echo)
             self._reached = window.end
             self._tell(window)
+        except Exception:  # fence: the windows of other calls are handed out after this one's
+            self._broke()
 
     def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:
         echo = reference.score(window.start, window.end)

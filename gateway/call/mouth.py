@@ -74,7 +74,11 @@ class Mouth:
         """Perform one effect."""
         match effect:
             case Play(utterance=utterance, pcm=pcm, payload=payload):
+                begins = not self._leg.clocked and self._playout.begins_between_ticks
                 self._playout.push(utterance, payload or self._playout.form.encode(pcm))
+                if begins:
+                    self.send(now, ticks=False)
+                    self._note_sent(now)
                 self._audible(utterance, self._onsets.push(utterance, pcm, payload))
             case EndUtterance(utterance=utterance):
                 self._playout.end(utterance)
@@ -89,13 +93,27 @@ class Mouth:
             case _:
                 assert_never(effect)
 
-    def send(self, now: float) -> None:
-        """Send what is due."""
-        self._sent = self._playout.pull(now)
+    @property
+    def silent(self) -> bool:
+        """Say whether there is nothing to send and nothing to be noticed."""
+        return not self._leg.clocked and self._playout.silent
+
+    def send(self, now: float, *, ticks: bool = True) -> None:
+        """Send what is due, at a tick or where sound begins between two."""
+        self._sent = self._playout.pull(now, ticks=ticks)
         self._leg.send(self._sent)
 
     def tick(self, now: float) -> None:
         """Note what was sent, and what was heard by now."""
+        sent = self._note_sent(now)
+        for event in self._playout.poll(now):
+            self._happened(event)
+        self._look_for_more(now, sent=sent)
+        if self._witness is not None:
+            self._caption(self._witness, now)
+
+    def _note_sent(self, now: float) -> bool:
+        """Tell those who keep what was sent; say whether anything was."""
         chunks, self._sent = self._sent, []
         if chunks:
             position = self._stream.position(now)
@@ -103,11 +121,7 @@ class Mouth:
             if self._track is not None:
                 for chunk in chunks:
                     self._track.went(position, chunk.payload)
-        for event in self._playout.poll(now):
-            self._happened(event)
-        self._look_for_more(now, sent=bool(chunks))
-        if self._witness is not None:
-            self._caption(self._witness, now)
+        return bool(chunks)
 
     def _look_for_more(self, now: float, *, sent: bool) -> None:
         """Notice when an utterance is unfinished and nothing more of it comes."""

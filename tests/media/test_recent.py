@@ -15,7 +15,7 @@ def test_what_is_kept_is_what_came(lengths: list[int], start: int, length: int) 
     came = np.zeros(0, dtype=np.int16)
     for each in lengths:
         piece = np.arange(len(came), len(came) + each, dtype=np.int16)
-        recent.push(len(came), piece)
+        recent.push(len(came), piece.tobytes())
         came = np.concatenate((came, piece))
     first = max(start, len(came) - 64)
     wanted = came[first : start + length] if first < start + length else came[:0]
@@ -24,5 +24,5 @@ def test_what_is_kept_is_what_came(lengths: list[int], start: int, length: int) 
 
 def test_more_than_is_kept_at_once() -> None:
     recent = RecentSound(10)
-    recent.push(0, np.arange(25, dtype=np.int16))
+    recent.push(0, np.arange(25, dtype=np.int16).tobytes())
     assert recent.take(0, 25).tolist() == list(range(15, 25))

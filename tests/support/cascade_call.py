@@ -110,6 +110,8 @@ class FakeLeg:
     def attach(self, ear: Ear) -> None:
         self.ear = ear
 
+    clocked = False
+
     def send(self, chunks: Sequence[Chunk]) -> None:
         if chunks:
             self.sounding_until = asyncio.get_running_loop().time() + 0.02
@@ -137,6 +139,7 @@ class ToldHearing:
         post: Any,
         words: Callable[[int, int], Awaitable[str]],
         done: Callable[[int], float | None],
+        broke: Callable[[], None],
     ) -> None:
         self.group = group
         self.words = words

@@ -19,45 +19,57 @@ GATHERED = 3
 """Frames that go in one message, 60 ms: the model answers a turn that is committed, and then has
 all of it; a message for each frame would cost three times as much."""
 
-MOST_FRAMES = 1500
-"""Half a minute kept before the session is up: then the server is gone."""
+LONGEST_WAIT = 30.0
+"""Seconds kept before the session is up: then the server is gone."""
 
 
 class Microphone:
     """Keeps sound until it is wanted, then writes all of it as it comes."""
 
-    def __init__(self, sound: Conversion, *, always: bool) -> None:
-        """`always`: the model decides about turns, and hears everything at once."""
+    def __init__(self, sound: Conversion, rate: int, *, always: bool) -> None:
+        """`rate` is the line's; `always`: the model decides about turns, and hears everything."""
         self._sound = sound
+        self._rate = rate
         self._at_once = 1 if always else GATHERED
         self._gathered: list[bytes] = []
-        self._kept: deque[AudioFrame] = deque()
+        # Of a frame that is kept no more is kept than what will be sent of it: what is let go of
+        # at once lies in the processor's cache, and after a second and a half it does not.
+        self._kept: deque[bytes] = deque()
+        self._end = 0
+        "position after the last frame; frames follow each other"
+        self._samples = 0
+        "kept"
         self.open = always
 
     def hear(self, frame: AudioFrame, *, ready: bool) -> str | None:
         """Take a frame; give what is sent of it."""
+        sound = self._sound.taken(frame)
         if self.open and ready:
-            self._gathered.append(self._sound.to_model(frame))
+            self._gathered.append(self._sound.to_model(sound))
             if len(self._gathered) < self._at_once:
                 return None
             return self._write(b"")
-        self._kept.append(frame)
-        oldest = frame.end - int(KEPT_SECONDS * frame.rate)
-        while self._kept and self._kept[0].end < oldest and not self.open:
-            self._kept.popleft()
-        while len(self._kept) > MOST_FRAMES:
-            self._kept.popleft()
+        self._kept.append(sound)
+        samples = len(sound) // self._sound.width
+        self._end = frame.start + samples
+        self._samples += samples
+        most = (LONGEST_WAIT if self.open else KEPT_SECONDS) * self._rate
+        while self._samples > most:
+            self._samples -= len(self._kept.popleft()) // self._sound.width
         return None
 
     def since(self, start: int | None) -> list[str]:
-        """Write what was kept from a position on; None: all of it."""
-        sent = [
-            wire.append_audio(self._sound.to_model(frame))
-            for frame in self._kept
-            if start is None or frame.end > start - int(PREFIX_SECONDS * frame.rate)
-        ]
+        """Write what was kept from a position on, in whole frames; None: all of it."""
+        wanted = None if start is None else start - int(PREFIX_SECONDS * self._rate)
+        at = self._end - self._samples
+        sound = b""
+        for each in self._kept:
+            at += len(each) // self._sound.width
+            if wanted is None or at > wanted:
+                sound += self._sound.to_model(each)
         self._kept.clear()
-        return sent
+        self._samples = 0
+        return [wire.append_audio(sound)] if sound else []
 
     def disregard(self) -> None:
         """Send nothing more of what was no turn."""

@@ -73,7 +73,7 @@ class Session:
         """`sound` converts between the line's form and the model's."""
         self._start = start
         self._settings = settings
-        self._microphone = Microphone(sound, always=settings.owns_turns)
+        self._microphone = Microphone(sound, start.info.rate, always=settings.owns_turns)
         self._spoken = Spoken(sound, start.info.rate)
         self._wanted: deque[_Response] = deque()
         self._alive: _Response | None = None

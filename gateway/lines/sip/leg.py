@@ -86,6 +86,8 @@ class LegControl(Protocol):
 class SipLeg:
     """Turns chunks into packets and packets into what the call hears; knows no signalling."""
 
+    clocked = True
+
     def __init__(
         self,
         info: CallInfo,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from gateway.ports import Ear, LineEvent
 from media.frame import AudioFrame
@@ -20,6 +21,8 @@ class EarlyBuffer:
     def __init__(self, frames: int) -> None:
         self.lost = 0
         "how much did not fit"
+        self.hear: Callable[[AudioFrame], None] = self._keep_frame
+        "takes a frame; the ear's own, once there is one: this is asked fifty times a second"
         self._ear: Ear | None = None
         self._kept: deque[AudioFrame | LineEvent] = deque()
         self._frames = frames
@@ -32,14 +35,7 @@ class EarlyBuffer:
                 ear.hear(item)
             else:
                 ear.notice(item)
-        self._ear = ear
-
-    def hear(self, frame: AudioFrame) -> None:
-        """Pass a frame on."""
-        if self._ear is not None:
-            self._ear.hear(frame)
-        else:
-            self._keep(frame, self._frames)
+        self._ear, self.hear = ear, ear.hear
 
     def notice(self, event: LineEvent) -> None:
         """Pass an event on."""
@@ -54,6 +50,9 @@ class EarlyBuffer:
             self._ear.notice(event)
         else:
             self._kept.append(event)
+
+    def _keep_frame(self, frame: AudioFrame) -> None:
+        self._keep(frame, self._frames)
 
     def _keep(self, item: AudioFrame | LineEvent, most: int) -> None:
         if len(self._kept) < most:

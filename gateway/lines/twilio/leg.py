@@ -29,6 +29,8 @@ HANG_UP_SECONDS = 5.0
 class TwilioLeg:
     """Turns chunks into messages and messages into what the call hears; knows no conversation."""
 
+    clocked = False
+
     def __init__(
         self,
         info: CallInfo,

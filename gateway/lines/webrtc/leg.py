@@ -59,6 +59,8 @@ class _Page:
 class WebrtcLeg:
     """Turns chunks into packets and packets into what the call hears; knows no conversation."""
 
+    clocked = True
+
     def __init__(
         self,
         info: CallInfo,
