@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Callable
 
 import pytest
+import uvloop
 
-from gateway.call.pacer import BUSY, RESTS, Pacer
+from gateway.call.pacer import BUSY, PASSES, RESTS, Pacer
 from media.frame import FRAME_SECONDS
 from tests.support.virtual_time import VirtualTimeLoop, run
 
@@ -101,3 +104,92 @@ def test_the_loop_rests_no_more_when_legs_have_gone() -> None:
         return [at for at in slept if left + FRAME_SECONDS < at < back]
 
     assert run(main()) == []
+
+
+class Desk:
+    """Something that can be read after every rest, and leads to more a pass of the loop later."""
+
+    def __init__(self, steps: int, passes: Callable[[float], None]) -> None:
+        """What is read takes so many passes more; `passes` lets the time of a rest pass."""
+        self.beats: list[str] = []
+        "what happened, in order"
+        self._near, self._far = socket.socketpair()
+        self._near.setblocking(False)
+        self._steps = steps
+        self._passes = passes
+
+    def __enter__(self) -> Desk:
+        asyncio.get_running_loop().add_reader(self._near, self._read)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._near)
+        self._near.close()
+        self._far.close()
+
+    def sleep(self, seconds: float) -> None:
+        self.beats.append("rest")
+        self._passes(seconds)
+        self._far.send(b"x")
+
+    def send_due(self, now: float) -> None:
+        self.beats.append("send")
+
+    def tick(self, now: float) -> None:
+        self.beats.append("tick")
+
+    def _read(self) -> None:
+        self._near.recv(1)
+        self._step(0)
+
+    def _step(self, number: int) -> None:
+        self.beats.append(f"step {number}")
+        if number < self._steps:
+            asyncio.get_running_loop().call_soon(self._step, number + 1)
+
+
+@pytest.mark.parametrize(("legs", "rests"), RESTS.items())
+def test_a_tick_goes_before_what_can_be_read_and_that_is_done_with_before_the_next_rest(
+    legs: int, rests: int
+) -> None:
+    async def main() -> list[str]:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        with Desk(PASSES - 1, loop.block) as desk:  # this loop reads at the end of a pass
+            pacer = Pacer(desk.sleep)
+            pacer.start()
+            pacer.add(desk)
+            for _ in range(legs - 1):
+                pacer.add(Leg())
+            await asyncio.sleep(0.5)
+            pacer.stop()
+        return desk.beats
+
+    steps = [f"step {number}" for number in range(PASSES)]
+    frame = ["rest", *steps] * (rests - 1) + ["rest", "send", "tick", *steps]
+    found = run(main())
+    assert found[:2] == ["send", "tick"]
+    frames = len(found[2:]) // len(frame)
+    assert frames >= 20
+    assert found[2:][: frames * len(frame)] == frame * frames
+
+
+def test_on_the_gateways_own_loop_voice_is_judged_before_the_loop_rests() -> None:
+    """Sound that is read leads to judged voice two passes later; time does not matter here."""
+
+    async def main() -> list[str]:
+        with Desk(2, lambda seconds: None) as desk:
+            pacer = Pacer(desk.sleep)
+            pacer.start()
+            for _ in range(BUSY):
+                pacer.add(Leg())
+            async with asyncio.timeout(10):
+                while desk.beats.count("rest") < 30:  # noqa: ASYNC110 - each pass counts
+                    await asyncio.sleep(0)
+            pacer.stop()
+        return desk.beats
+
+    found = uvloop.run(main())
+    round_ = ["rest", "step 0", "step 1", "step 2"]
+    rounds = len(found) // len(round_)
+    assert found[: rounds * len(round_)] == round_ * rounds
