@@ -26,12 +26,16 @@ class FarEnd:
         self.arrived = 0.0
         self.heard: dict[int, bytearray] = {}
         self.numbers = 0
+        self.gaps: list[float] = []
+        "seconds in which there was nothing to play inside an utterance"
 
     def send(self, chunks: list[Chunk], now: float) -> None:
         for chunk in chunks:
             # One socket: nothing overtakes.
             self.arrived = max(self.arrived, now + self.forward())
             begins = max(self.arrived, self.over)
+            if chunk.start and begins > self.over + 1e-9:
+                self.gaps.append(begins - self.over)
             self.over = begins + len(chunk.payload) / self.width / self.rate
             self.pieces.append((begins, chunk))
 
