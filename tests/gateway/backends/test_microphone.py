@@ -115,6 +115,13 @@ def test_a_turn_is_sent_from_a_little_before_its_beginning_in_whole_frames(
     assert len(sent) == (1 if first < frames else 0)
 
 
+def test_as_much_is_sent_of_what_is_resampled() -> None:
+    microphone = resampling()
+    hears(microphone, range(50))
+    sent = sound(microphone.since(START + 30 * FRAME + PREFIX)) + sound(microphone.rest())
+    assert len(sent) == 20 * FRAME * 3 * 2
+
+
 def test_what_was_sent_once_is_not_kept() -> None:
     microphone = passing()
     hears(microphone, range(20))
