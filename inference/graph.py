@@ -270,7 +270,8 @@ def _attribute(name: str, value: int | str) -> Field:
     if isinstance(value, str):
         fields += [protobuf.text(_ATTRIBUTE_TEXT, value), protobuf.number(_ATTRIBUTE_TYPE, _TEXT)]
     else:
-        fields += [protobuf.number(_ATTRIBUTE_INT, value), protobuf.number(_ATTRIBUTE_TYPE, _INT)]
+        written = value % 2**64  # two's complement, where it is negative
+        fields += [protobuf.number(_ATTRIBUTE_INT, written), protobuf.number(_ATTRIBUTE_TYPE, _INT)]
     return protobuf.message(_NODE_ATTRIBUTE, fields)
 
 

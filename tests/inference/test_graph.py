@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from inference import find, protobuf
 from inference.dequantise import dequantise
-from inference.graph import Graph, with_output
+from inference.graph import Graph, Node, with_output
 from inference.protobuf import Field
 from inference.runtime import Runtime
 from tests.inference.tiny import doubling
+from tests.inference.tiny import value as vector
 
 X = {"x": np.array([1, 2], np.float32)}
 
@@ -132,6 +133,96 @@ def test_an_input_gets_another_size() -> None:
         session.run({"x": np.zeros(3, np.float32)})
     with pytest.raises(KeyError):
         graph.resize_input("y", 0, 2)
+
+
+def test_a_node_is_made_with_numbers_and_words_as_attributes() -> None:
+    """The vector, and behind it the same with one more at each side, mirrored."""
+    graph = Graph(doubling())
+    graph.set_constant("sides", np.array([1, 1], np.int64))
+    graph.nodes = [
+        Node.make("Pad", ["x", "sides"], ["padded"], mode="reflect"),
+        Node.make("Concat", ["x", "padded"], ["doubled"], axis=0),
+    ]
+    sound = {"x": np.array([1, 2, 3], np.float32)}
+    found = Runtime().load(graph.encode(), name="tiny").run(sound)[0]
+    assert found.tolist() == [1, 2, 3, 2, 1, 2, 3, 2]
+
+
+@pytest.mark.parametrize("number", [0, 1, 300, -1, -(2**63), 2**63 - 1])
+def test_a_number_given_to_a_node_is_read_from_it(number: int) -> None:
+    node = Node.parse(Node.make("Concat", ["a", "b"], ["c"], axis=number, mode="m").encode())
+    assert (node.op, node.inputs, node.outputs) == ("Concat", ["a", "b"], ["c"])
+    assert node.attribute("axis", 7) == number
+    assert node.attribute("other", 7) == 7
+    assert node.attribute("mode", 7) == 7  # it is a word
+
+
+def test_a_node_counts_from_the_end_as_the_runtime_does() -> None:
+    graph = Graph(doubling())
+    graph.nodes = [Node.make("Concat", ["x", "x"], ["doubled"], axis=-1)]
+    assert Runtime().load(graph.encode(), name="tiny").run(X)[0].tolist() == [1, 2, 1, 2]
+
+
+def test_an_input_without_a_name_is_left_out() -> None:
+    graph = Graph(doubling())
+    graph.set_constant("most", np.array(1.5, np.float32))
+    graph.nodes = [Node.make("Clip", ["x", "", "most"], ["doubled"])]
+    assert Runtime().load(graph.encode(), name="tiny").run(X)[0].tolist() == [1, 1.5]
+
+
+def test_a_branch_is_a_graph_of_its_own() -> None:
+    (inner,) = (each for each in protobuf.decode(doubling()) if each.number == 7)
+    branches = [
+        protobuf.message(5, [protobuf.text(1, name), Field(6, protobuf.BYTES, content)])
+        for name, content in (("then_branch", inner.content), ("else_branch", b""))
+    ]
+    node = Node.parse(Node("If", ["c"], ["r"], branches).encode())
+    then = node.branch("then_branch")
+    assert [each.op for each in then.nodes] == ["Neg", "Add"]
+    assert then.outputs == ["doubled"]
+    assert node.branch("else_branch").nodes == []
+    with pytest.raises(KeyError, match="other_branch"):
+        node.branch("other_branch")
+
+
+def holding(value: np.ndarray, name: str) -> Node:
+    """Make a node that does nothing but hold a constant, which may have a name of its own."""
+    graph = Graph(doubling())
+    graph.set_constant("inside", value)
+    tensor = Field(5, protobuf.BYTES, graph.constants["inside"])
+    held = protobuf.message(5, [protobuf.text(1, "value"), tensor, protobuf.number(20, 4)])
+    return Node("Constant", [], [name], [held])
+
+
+def test_what_nodes_hold_becomes_constants_under_the_names_it_was_read_by() -> None:
+    graph = Graph(doubling())
+    graph.nodes = [
+        holding(np.array([10, 20], np.float32), "tens"),
+        holding(np.array([1, 1], np.float32), "ones"),
+        Node.make("Add", ["x", "tens"], ["more"]),
+        Node.make("Sub", ["more", "ones"], ["doubled"]),
+    ]
+    before = Runtime().load(graph.encode(), name="held").run(X)[0]
+    graph.lift_constants()
+    assert [node.op for node in graph.nodes] == ["Add", "Sub"]
+    assert sorted(graph.constants) == ["ones", "tens"]
+    assert graph.constant("tens").tolist() == [10, 20]
+    after = Runtime().load(graph.encode(), name="lifted").run(X)[0]
+    assert after.tolist() == before.tolist() == [10, 21]
+
+
+def test_an_input_is_taken_away() -> None:
+    graph = Graph(with_input(doubling(), "y"))
+    assert Runtime().load(graph.encode(), name="both").inputs == ("x", "y")
+    graph.drop_input("y")
+    session = Runtime().load(graph.encode(), name="one")
+    assert session.inputs == ("x",)
+    assert session.run(X)[0].tolist() == [-2, -4]
+
+
+def with_input(model: bytes, name: str) -> bytes:
+    """Add an input; what a message holds twice is joined."""
+    return model + protobuf.encode([protobuf.message(7, [Field(11, protobuf.BYTES, vector(name))])])
 
 
 def test_what_leads_to_no_output_is_dropped() -> None:
