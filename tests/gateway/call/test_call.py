@@ -1,19 +1,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pytest
 from structlog.testing import capture_logs
 
-from gateway.call.call import Call
+from gateway.call.call import LOOK_SECONDS, Call
 from gateway.call.conversation import Conversation
 from gateway.call.ear import ContinuousStream
 from gateway.call.pacer import Pacer
-from gateway.call.settings import ConversationSettings
-from gateway.events import CallerGone, CallInfo, TimePassed
+from gateway.call.settings import ConversationSettings, FixedLines
+from gateway.call.state import Event
+from gateway.events import AgentAudio, CallerGone, CallInfo, PlayoutStarved, TimePassed
 from gateway.ports import BackendStart, BackendTraits
-from tests.support.cascade_call import FakeLeg, LineBook, Log, ToldHearing, Tools
-from tests.support.virtual_time import run
+from media.codec import WireForm
+from media.frame import AudioFrame
+from media.playout import Chunk, Playout
+from tests.support.cascade_call import FakeLeg, LineBook, Log, ToldHearing, Tools, WatchedCall
+from tests.support.cascade_parts import FRAME, RATE
+from tests.support.virtual_time import START, run
 
 
 class Silent:
@@ -29,6 +38,115 @@ class Silent:
 
     def perform(self, command: object) -> None:
         pass
+
+
+class Telephone(FakeLeg):
+    """A line that notes when it is sent to, and how many frames."""
+
+    def __init__(self, info: CallInfo, *, clocked: bool = False, lead: int = 0) -> None:
+        super().__init__(info)
+        self.clocked = clocked
+        self.playout = Playout(WireForm("pcmu", RATE, 1), lead=lead, basis="sent")
+        self.sent: list[tuple[float, int]] = []
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        self.sent.append((asyncio.get_running_loop().time(), len(chunks)))
+
+
+class Listening(ToldHearing):
+    """Hears as it is told, and notes what sound there was."""
+
+    def __init__(self) -> None:
+        self.fed: list[tuple[float, int, int]] = []
+        "when, from where to where"
+
+    def feed(self, frame: AudioFrame) -> None:
+        self.fed.append((asyncio.get_running_loop().time(), frame.start, frame.end))
+
+
+class Stream(ContinuousStream):
+    """Notes when somebody looked whether anything came."""
+
+    looks: list[float]
+
+    def idle(self, now: float) -> AudioFrame | None:
+        self.looks.append(now)
+        return super().idle(now)
+
+
+class Timed(WatchedCall):
+    """Notes by how much time passed late."""
+
+    late: list[float]
+
+    def post(self, event: Event) -> None:
+        if isinstance(event, TimePassed) and self.conversation.deadline is not None:
+            self.late.append(self._now() - self.conversation.deadline)
+        super().post(event)
+
+
+@dataclass
+class Line:
+    """One call with nobody on it but who the test says."""
+
+    clocked: bool = False
+    lead: int = 800
+    settings: ConversationSettings = field(
+        default_factory=lambda: ConversationSettings(lines=FixedLines(greeting=""))
+    )
+    frames: int = 0
+    "that have come"
+
+    def __post_init__(self) -> None:
+        info = CallInfo("c1", "twilio", "test")
+        self.leg = Telephone(info, clocked=self.clocked, lead=self.lead)
+        self.log = Log()
+        self.hearing = Listening()
+        self.stream = Stream(info.rate)
+        self.stream.looks = []
+        self.call = Timed(
+            self.leg,
+            Conversation(self.settings, BackendTraits(), call_id=info.call_id),
+            self.hearing,  # type: ignore[arg-type]
+            self.stream,
+            lambda name: Silent(),
+            lambda of: BackendStart(info, ""),
+            LineBook(),
+            Tools(),
+            self.log,
+        )
+        self.call.late = []
+        self.seen = self.call.watch()
+
+    def hold(self, story: Callable[[Line], Awaitable[None]]) -> Line:
+        """Hold a call in virtual time, in which this happens; its beginning is time 0."""
+
+        async def main() -> None:
+            pacer = Pacer()
+            pacer.add(self.call)
+            pacer.start()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.call.run())
+                await asyncio.sleep(0)
+                await story(self)
+                self.call.post(CallerGone("done"))
+            pacer.stop()
+
+        run(main())
+        self.leg.sent = [(when - START, frames) for when, frames in self.leg.sent]
+        self.hearing.fed = [(when - START, *what) for when, *what in self.hearing.fed]
+        return self
+
+    async def at(self, seconds: float) -> None:
+        """Wait for a time of the call."""
+        await asyncio.sleep(START + seconds - asyncio.get_running_loop().time())
+
+    async def speak(self, frames: int, first: float) -> None:
+        """Let frames come every 20 ms from a time on; the line counts those that came alone."""
+        for number in range(frames):
+            await self.at(first + number * 0.02)
+            self.call.hear(AudioFrame(bytes(2 * FRAME), RATE, self.frames * FRAME))
+            self.frames += 1
 
 
 def make(number: int) -> tuple[Call, Log]:
@@ -75,3 +193,109 @@ def test_a_call_that_breaks_ends_alone_and_the_clock_of_the_others_goes_on():
     with capture_logs() as lines:
         run(main())
     assert [line["event"] for line in lines if line["log_level"] == "error"] == ["call_broke"]
+
+
+def test_a_call_in_which_nothing_happens_is_looked_at_seldom() -> None:
+    """With a caller who listens, and nothing to be sent."""
+
+    async def story(line: Line) -> None:
+        await line.speak(200, 0.007)
+
+    line = Line().hold(story)
+    apart = np.diff(line.stream.looks[1:])
+    assert apart.min() > LOOK_SECONDS - 0.001
+    assert apart.max() < LOOK_SECONDS + 0.021  # at the tick that is next
+    assert line.leg.sent == []
+    assert len(line.hearing.fed) == 200
+
+
+def test_a_line_that_lives_by_what_it_is_sent_is_looked_at_all_the_time() -> None:
+    async def story(line: Line) -> None:
+        await line.speak(200, 0.007)
+
+    line = Line(clocked=True).hold(story)
+    assert 198 <= len(line.stream.looks) <= 200
+    assert 198 <= len(line.leg.sent) <= 200
+    assert {frames for _, frames in line.leg.sent} == {0}
+
+
+@pytest.mark.parametrize("frames", range(20, 31))
+@pytest.mark.parametrize("phase", [0.0, 0.007, 0.013])
+def test_silence_is_heard_when_the_line_stops_and_as_soon_as_if_looked_at_all_the_time(
+    frames: int, phase: float
+) -> None:
+    """Wherever between two looks the line stops."""
+
+    async def story(line: Line) -> None:
+        await line.speak(frames, phase)
+        await line.at(1.2)
+        await line.speak(10, 1.2 + phase)
+        await line.at(2.0)
+
+    seldom, always = Line().hold(story), Line(clocked=True).hold(story)
+    assert len(seldom.stream.looks) < len(always.stream.looks)
+    assert [what for _, *what in seldom.hearing.fed] == [what for _, *what in always.hearing.fed]
+    assert [when for when, *_ in seldom.hearing.fed] == pytest.approx(
+        [when for when, *_ in always.hearing.fed], abs=1e-6
+    )
+    last = phase + (frames - 1) * 0.02
+    silence = next(when for when, *_ in seldom.hearing.fed if when > last + 1e-6)
+    assert last + 0.12 <= silence + 1e-6
+    assert silence <= last + 0.12 + 2 * 0.02  # the tick, and a whole frame of silence by then
+
+
+@pytest.mark.parametrize("idle", [1.0, 1.013, 1.037, 1.049, 1.081, 1.099])
+def test_a_deadline_between_two_looks_is_met_to_the_tick(idle: float) -> None:
+    async def story(line: Line) -> None:
+        await line.speak(300, 0.007)
+
+    lines = FixedLines(greeting="")
+    line = Line(settings=ConversationSettings(lines=lines, idle_seconds=idle)).hold(story)
+    assert len(line.call.late) >= 2
+    assert all(0 <= late < 0.02 + 1e-6 for late in line.call.late)
+    assert len(line.stream.looks) < 280  # it was silent for a part of the time
+
+
+def test_a_deadline_set_between_two_looks_is_met_to_the_tick() -> None:
+    """An event brings one that is nearer than the next look."""
+
+    async def story(line: Line) -> None:
+        await line.speak(20, 0.007)
+        for number in range(20):
+            await line.at(1.0 + number * 0.113)
+            soon = asyncio.get_running_loop().time() + 0.03
+            line.call.conversation.state.waits.words = soon
+            line.call.post(TimePassed())
+        await line.at(4.0)
+
+    line = Line().hold(story)
+    late = [each for each in line.call.late if each > -0.001]  # not those that the test brings
+    assert len(late) >= 20
+    assert max(late) < 0.02 + 1e-6
+
+
+@pytest.mark.parametrize("when", [1.0, 1.013, 1.05])
+def test_sound_that_begins_in_a_silent_call_leaves_at_once_and_its_model_may_hang(
+    when: float,
+) -> None:
+    """On a line that is looked at seldom; nothing of it is noticed later than on another."""
+
+    async def story(line: Line) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(line.speak(200, 0.007))
+            await line.at(when)
+            line.call.conversation.state.speech.begin(9, "reply")
+            sound = np.full(8 * FRAME, 1000, np.int16).tobytes()
+            line.call.post(AgentAudio(0, 9, sound))
+            assert bool(line.leg.sent and line.leg.sent[-1][1]) is not line.clocked
+
+    starved: list[float] = []
+    for clocked in (False, True):
+        line = Line(clocked=clocked).hold(story)
+        sent = [(at, frames) for at, frames in line.leg.sent if frames]
+        first = (when, 5) if not clocked else (pytest.approx(when, abs=0.02 + 1e-6), 6)
+        assert sent[0] == (pytest.approx(first[0], abs=0.02 * clocked + 1e-6), first[1])
+        assert sum(frames for _, frames in sent) == 8
+        starved += [at for at, event in line.seen if isinstance(event, PlayoutStarved)]
+    assert len(starved) == 2
+    assert starved[0] == pytest.approx(starved[1], abs=0.02 + 1e-6)

@@ -127,13 +127,14 @@ def test_all_that_left_was_told_once_and_in_order() -> None:
 def test_a_line_whose_clock_is_what_it_is_sent_is_sent_to_at_ticks_alone() -> None:
     """Also with nothing, all the time."""
     it = Speaking(clocked=True)
+    assert not it.mouth.silent
     now = it.ticks(10.0, 10)
+    assert not it.mouth.silent
     assert it.line.sent == [0] * 10
     it.play(1, 50, now - 0.007)
     assert it.line.sent == [0] * 10
     it.ticks(now, 10)
     assert it.line.sent == [0] * 10 + [6] + [1] * 9
-    assert not it.mouth.silent
 
 
 def test_without_a_lead_sound_waits_for_its_tick() -> None:
