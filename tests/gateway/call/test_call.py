@@ -260,13 +260,13 @@ def test_a_deadline_set_between_two_looks_is_met_to_the_tick() -> None:
     """An event brings one that is nearer than the next look."""
 
     async def story(line: Line) -> None:
-        await line.speak(20, 0.007)
-        for number in range(20):
-            await line.at(1.0 + number * 0.113)
-            soon = asyncio.get_running_loop().time() + 0.03
-            line.call.conversation.state.waits.words = soon
-            line.call.post(TimePassed())
-        await line.at(4.0)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(line.speak(200, 0.007))
+            for number in range(20):
+                await line.at(1.0 + number * 0.113)
+                soon = asyncio.get_running_loop().time() + 0.03
+                line.call.conversation.state.waits.words = soon
+                line.call.post(TimePassed())
 
     line = Line().hold(story)
     late = [each for each in line.call.late if each > -0.001]  # not those that the test brings
