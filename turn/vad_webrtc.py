@@ -83,7 +83,8 @@ class WebrtcStream:
         """Hand out what was judged."""
         if self.hear is not None:
             for window in self.take():
-                self.hear(window)
+                if not self.closed:  # it may be by what this or another one heard
+                    self.hear(window)
 
 
 class WebrtcVoice:

@@ -202,6 +202,7 @@ class Hearing:
             self._reached = window.end
             self._tell(window)
         except Exception:  # fence: the windows of other calls are handed out after this one's
+            self._voice.close()  # more of this one's may be on their way
             self._broke()
 
     def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:

@@ -27,12 +27,10 @@ from turn.vad import (
     WINDOW,
     Soon,
     VoiceActivity,
-    Voices,
     VoiceStream,
     levels,
     score,
 )
-from turn.vad_webrtc import WebrtcVoice
 
 
 @pytest.fixture(scope="module")
@@ -346,40 +344,3 @@ def test_levels_are_in_decibels_below_a_full_square_wave() -> None:
     sine = np.sin(2 * np.pi * np.arange(256) / 32).astype(np.float32)
     found = levels(np.stack([square, sine, np.zeros(256, np.float32), square / 10]))
     assert found == pytest.approx([0.0, -3.01, SILENCE_DB, -20.0], abs=0.01)
-
-
-@pytest.mark.parametrize("rate", [8000, 16000, 24000, 48000])
-def test_webrtcs_detector_is_used_the_same_way(rate: int) -> None:
-    voices: Voices = WebrtcVoice()
-    recording = recordings(rate, "complete")[0]
-    scored = score(voices, recording.samples, rate)
-    assert [each.start for each in scored] == [n * rate // 50 for n in range(len(scored))]
-    assert all(each.end - each.start == rate // 50 for each in scored)
-    speech = [each for each in scored if recording.start < each.start < recording.end]
-    assert len(voiced(speech)) > 0.8 * len(speech)
-    assert not voiced(scored[-20:])  # the recording ends in digital silence
-
-
-def test_webrtcs_detector_hands_out_at_the_moment_the_sound_comes() -> None:
-    heard: list[VoiceScored] = []
-
-    async def story() -> None:
-        loop = asyncio.get_running_loop()
-        voices = WebrtcVoice()
-        voices.attend()
-        begun = loop.time()
-        stream = voices.open(8000, heard.append, start=80)
-        stream.feed(np.zeros(330, np.int16))
-        assert heard == []  # not while it is fed
-        for _ in range(3):
-            await asyncio.sleep(0)
-        assert [(each.start, each.end) for each in heard] == [(80, 240), (240, 400)]
-        assert loop.time() == begun
-        assert {each.level for each in heard} == {SILENCE_DB}
-        stream.close()
-        stream.feed(np.zeros(160, np.int16))
-        voices.score_pending()
-        await asyncio.sleep(0.1)
-        assert len(heard) == 2
-
-    virtual_time.run(story())

@@ -51,16 +51,16 @@ class Silent:
 
 
 class Taking:
-    """Notes what it is told, and raises at a window's position."""
+    """Notes what it is told, and raises from a window's position on."""
 
-    def __init__(self, breaks_at: int | None) -> None:
+    def __init__(self, breaks_from: int | None) -> None:
         self.windows: list[int] = []
-        self._breaks_at = breaks_at
+        self._breaks_from = breaks_from
 
     def handle(self, event: TurnInput) -> list[TurnOutput]:
         if isinstance(event, VoiceScored):
             self.windows.append(event.start)
-            if event.start == self._breaks_at:
+            if self._breaks_from is not None and event.start >= self._breaks_from:
                 raise RuntimeError("this turn-taking is broken")
         return []
 
@@ -68,9 +68,9 @@ class Taking:
 class One:
     """One call, whose turn-taking may break."""
 
-    def __init__(self, voices: VoiceActivity, name: str, breaks_at: int | None = None) -> None:
+    def __init__(self, voices: VoiceActivity, name: str, breaks_from: int | None = None) -> None:
         info = CallInfo(name, "twilio", "test")
-        self.taking = Taking(breaks_at)
+        self.taking = Taking(breaks_from)
         self.log = Log()
         stream = ContinuousStream(RATE)
         hearing = Hearing(stream, lambda hear: voices.open(RATE, hear), None, self.taking)
@@ -94,7 +94,7 @@ def test_turn_taking_that_raises_ends_its_call_alone(voices: VoiceActivity, brok
     async def main() -> list[One]:
         voices.attend()
         calls = [
-            One(voices, f"c{n}", breaks_at=4 * WINDOW if n == broken else None) for n in range(3)
+            One(voices, f"c{n}", breaks_from=4 * WINDOW if n == broken else None) for n in range(3)
         ]
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(each.call.run()) for each in calls]
@@ -124,6 +124,25 @@ def test_turn_taking_that_raises_ends_its_call_alone(voices: VoiceActivity, brok
             assert each.log.of("call_ended")
 
 
+def test_a_call_that_breaks_at_every_window_says_so_once(voices: VoiceActivity) -> None:
+    """Also where many windows are handed out in one go."""
+
+    async def main() -> One:
+        voices.attend()
+        one = One(voices, "c1", breaks_from=2 * WINDOW)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(one.call.run())
+            await asyncio.sleep(0.1)
+            one.call.hear(AudioFrame(bytes(2 * 10 * WINDOW), RATE, 0))
+        return one
+
+    with capture_logs() as lines:
+        one = run(main())
+    assert [each["event"] for each in lines if each["log_level"] == "error"] == ["call_broke"]
+    assert len(one.log.of("fault")) == 1
+    assert one.taking.windows == [0, WINDOW, 2 * WINDOW]
+
+
 def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceActivity) -> None:
     """What is asked about a window before turn-taking hears of it is fenced as well."""
 
@@ -149,7 +168,6 @@ def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceActivity)
         async with asyncio.TaskGroup() as group:
             hearing.begin(group, lambda event: None, words, broke=lambda: broke.append("told"))
             hearing.scored(VoiceScored(0, WINDOW, 0.9, -20.0))
-            hearing.scored(VoiceScored(WINDOW, 2 * WINDOW, 0.01, -20.0))
         hearing.close()
 
     async def words(start: int, end: int) -> str:
@@ -157,4 +175,4 @@ def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceActivity)
 
     run(main())
     assert broke == ["told"]
-    assert taking.windows == [WINDOW]
+    assert taking.windows == []
