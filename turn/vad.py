@@ -147,6 +147,8 @@ class VoiceStream:
         self._start = start
         self._next = 0
         "position at the model's rate of the first sample that is not judged yet"
+        self._quiet = 0
+        "windows in a row without speech, since the model's memory began anew"
         self._aside: Samples | None = None
         "what there is no room for in the bank"
         self._scored: list[VoiceScored] = []
@@ -183,6 +185,10 @@ class VoiceStream:
         """Hand out what was judged of the first window, placed in the stream's own time."""
         if self.closed:
             return
+        self._quiet = self._quiet + 1 if probability < QUIET else 0
+        if self._quiet >= QUIET_WINDOWS:
+            self._quiet = 0
+            self._bank.forget(self.slot)
         begin = self._next
         self._next = end = begin + self._bank.window
         start, ratio = self._start, self._ratio
@@ -238,8 +244,6 @@ class Bank:
         self._session = session
         self._soon = soon
         self._state: Floats = np.zeros((2, FEW, UNITS), np.float32)
-        self._quiet = np.zeros(FEW, np.int64)
-        "windows in a row without speech, since the memory began anew"
         self._free = list(range(FEW))
 
     def take(self) -> int:
@@ -248,8 +252,7 @@ class Bank:
             self._grow()
         slot = self._free.pop()
         self.sound[slot, : self.context] = 0.0
-        self._state[:, slot] = 0.0
-        self._quiet[slot] = 0
+        self.forget(slot)
         return slot
 
     def give_back(self, slot: int) -> None:
@@ -272,22 +275,15 @@ class Bank:
         output, after = self._session.run(
             {"input": sound, "state": self._state[:, rows]}, ("output", "stateN")
         )
-        probabilities = output[:, 0].astype(np.float32, copy=False)
-        self._remember(rows, after.astype(np.float32, copy=False), probabilities)
+        self._state[:, rows] = after
         self._cut(rows, streams)
         found = levels(sound[:, self.context :], FULL_SCALE)
-        for stream, probability, level in zip(streams, probabilities.tolist(), found, strict=True):
+        for stream, probability, level in zip(streams, output[:, 0].tolist(), found, strict=True):
             stream.judged(probability, level)
 
-    def _remember(self, rows: npt.NDArray[np.intp], state: Floats, probabilities: Floats) -> None:
-        """Keep what the model wants to be given next time, or nothing where it begins anew."""
-        quiet = np.where(probabilities < QUIET, self._quiet[rows] + 1, 0)
-        forgets = quiet >= QUIET_WINDOWS
-        if forgets.any():
-            state[:, forgets] = 0.0
-            quiet[forgets] = 0
-        self._state[:, rows] = state
-        self._quiet[rows] = quiet
+    def forget(self, slot: int) -> None:
+        """Let the model's memory of a row begin anew."""
+        self._state[:, slot] = 0.0
 
     def _cut(self, rows: npt.NDArray[np.intp], streams: Sequence[VoiceStream]) -> None:
         """Take the first window off each row; its end is the context of the next."""
@@ -304,7 +300,6 @@ class Bank:
         have = len(self.sound)
         self.sound = np.concatenate([self.sound, np.zeros_like(self.sound)])
         self._state = np.concatenate([self._state, np.zeros_like(self._state)], axis=1)
-        self._quiet = np.concatenate([self._quiet, np.zeros_like(self._quiet)])
         self._free = list(range(have, 2 * have))
 
 
