@@ -56,7 +56,7 @@ class Latency:
     """Seconds of audio time in which a live call would have its answers."""
 
     voice: float = 0.01
-    "windows of all calls are judged together every 16 ms, which takes a millisecond or two"
+    "a window is judged as soon as it is complete; with many calls up to 20 ms later"
     semantic: float = 0.10
     "15 to 25 ms of one core; the rest is for the questions of other calls that are in front"
     words: float = 0.03

@@ -63,6 +63,12 @@ ROOM_WINDOWS = 4
 FEW: Final = 8
 """Streams there is room for at first; room doubles as it is needed."""
 
+MANY: Final = 8
+APART: Final = 0.018
+"""With so many streams, so many seconds between two batches: what a batch costs beside its windows
+(the model and all around it, fetched into the processor's cache) is paid fifty times a second, and
+not whenever one of the callers' packets comes."""
+
 QUIET = 0.1
 QUIET_WINDOWS = 31
 """A second of windows that hold no speech, after which the model's memory begins anew: it grows
@@ -106,9 +112,12 @@ class Soon:
     """
 
     def __init__(self, act: Callable[[], object]) -> None:
+        self.streams = 0
+        "that are open, and ask"
         self._act = act
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked = False
+        self._last = 0.0
 
     def begin(self) -> None:
         """From now on, do what is asked for on the running loop."""
@@ -116,16 +125,19 @@ class Soon:
 
     def ask(self) -> None:
         """Ask for it."""
-        if self._loop is not None and not self._asked:
-            self._asked = True
-            self._loop.call_soon(self._look_once_more, self._loop)
+        loop = self._loop
+        if loop is None or self._asked:
+            return
+        self._asked = True
+        if self.streams >= MANY and loop.time() < self._last + APART:
+            loop.call_at(self._last + APART, self._do, loop)
+        else:
+            # Twice around, so that what came while the last was handled is read before.
+            loop.call_soon(loop.call_soon, self._do, loop)
 
-    def _look_once_more(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let the loop read what came while it handled the last."""
-        loop.call_soon(self._do)
-
-    def _do(self) -> None:
+    def _do(self, loop: asyncio.AbstractEventLoop) -> None:
         self._asked = False
+        self._last = loop.time()
         self._act()
 
 
@@ -251,6 +263,7 @@ class Bank:
         if not self._free:
             self._grow()
         slot = self._free.pop()
+        self._soon.streams += 1
         self.sound[slot, : self.context] = 0.0
         self.forget(slot)
         return slot
@@ -258,6 +271,7 @@ class Bank:
     def give_back(self, slot: int) -> None:
         """Take that a row's stream is closed."""
         self._free.append(slot)
+        self._soon.streams -= 1
 
     def complete(self, stream: VoiceStream) -> None:
         """Take that a stream's first window is complete."""

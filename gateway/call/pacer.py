@@ -68,7 +68,7 @@ class Pacer:
     With many legs it also paces the loop itself. Every packet that is waited for wakes the loop,
     and waking costs more than what there is to do for one packet: so a busy loop sleeps, on the
     schedule, and then does in one go what has come meanwhile. A packet is taken up to 4 ms later
-    for that, 10 ms with very many legs, and what is sent leaves no later.
+    for that, 20 ms with very many legs, and what is sent leaves no later.
     """
 
     def __init__(self, sleep: Callable[[float], None] | None = None) -> None:
