@@ -296,6 +296,7 @@ class Playout:
         self._open.clear()
         self.waiting = 0
         self._held = self._wet = False
+        self._begun, self._behind = None, 0.0
         self._fader.reset()
         self._watch.reset(None)
         return positions
