@@ -211,12 +211,16 @@ class _View:
         following = self._following(stop, until)
         if following is None:
             return False
-        before = [name for at, name in self.tape.marks if at <= stop]
-        after = [name for at, name in self.tape.marks if at > following]
-        if before and after and (same := same_speech(before[-1], after[0])) is not None:
+        if (same := self._same_speech(stop, following)) is not None:
             return same
         # Marks that say nothing: an answer would not come while the caller is still talking.
         return not cleared and following < said.speech_end + round(ANSWER_SECONDS * self.rate)
+
+    def _same_speech(self, stop: int, following: int) -> bool | None:
+        """Say whether one utterance goes on over a gap; None where no marks tell."""
+        before = [name for at, name in self.tape.marks if at <= stop]
+        after = [name for at, name in self.tape.marks if at > following]
+        return same_speech(before[-1], after[0]) if before and after else None
 
     def _following(self, stop: int, until: int) -> int | None:
         """Give where there is sound again after `stop`."""
@@ -275,6 +279,8 @@ class _View:
                 s.speech_start <= resumed and gap <= s.speech_end + self.rate
                 for s in self.tape.said
             )
+            # One answer may begin just as the sound of the last is over.
+            caused = caused or self._same_speech(gap, resumed) is False
             if resumed - gap < LOST_PAUSE * self.rate and not caused:
                 missing += -(-(resumed - gap) // frame)
         return missing

@@ -207,6 +207,17 @@ def test_gaps_in_speech_are_missing_frames_and_pauses_are_not() -> None:
     assert measure(one).missing_or_late_frames == 2
 
 
+@pytest.mark.parametrize(("following", "missing"), [("u1", 1), ("u2", 0)])
+def test_an_answer_that_begins_as_the_last_is_over_leaves_no_gap(
+    following: str, missing: int
+) -> None:
+    one = tape(say(10.0, 11.0))
+    hear(one, 1.0, tone(1.0))
+    hear(one, 2.001, tone(1.0))
+    one.marks += [(at(2.0), "g1:u1:8000"), (at(2.021), f"g1:{following}:160")]
+    assert measure(one).missing_or_late_frames == missing
+
+
 def test_nothing_at_all() -> None:
     figures = measure(tape(end=0.0))
     assert figures.turns == ()
