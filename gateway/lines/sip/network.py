@@ -89,7 +89,9 @@ class SipNetwork:
         self.core = Core(self.call_settings, self._layer, token, self._resolve)
         self._resolver = Resolver(self._kinds())
         self._group: asyncio.TaskGroup | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
+        "when it comes; uvloop's handle does not say so where that is already past"
         self._local: OrderedDict[str, str] = OrderedDict()
 
     def _kinds(self) -> list[Transport]:
@@ -230,9 +232,10 @@ class SipNetwork:
         if deadline is None:
             return
         if timer is not None:
-            if timer.when() <= deadline and not timer.cancelled():
+            if self._timer_at <= deadline and not timer.cancelled():
                 return  # it comes early enough, and looks again then
             timer.cancel()
+        self._timer_at = deadline
         self._timer = self._loop.call_at(deadline, self._tick)
 
 
