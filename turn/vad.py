@@ -174,7 +174,7 @@ class VoiceStream:
             samples = np.frombuffer(self._resampler.feed(samples.tobytes()), "<i2")
         before = self.filled
         filled = before + len(samples)
-        if self._aside is not None or filled > bank.room:
+        if filled > bank.room:  # as it is while anything is kept aside
             self._put_aside(samples)
         else:
             bank.sound[self.slot, before:filled] = samples

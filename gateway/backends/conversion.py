@@ -45,6 +45,10 @@ class Conversion:
         """Convert what was taken; sound follows what was converted before."""
         return self._to_model.feed(sound) if self._converts and not self.passes else sound
 
+    def frame_to_model(self, frame: AudioFrame) -> bytes:
+        """Take a frame of the caller's and convert it at once."""
+        return self.to_model(self.taken(frame))
+
     def rest_to_model(self) -> bytes:
         """Give what a resampler keeps for what follows, when nothing does: a tenth of a second."""
         return b"" if self.passes or not self._converts else self._to_model.flush()

@@ -130,6 +130,21 @@ class FakeLeg:
             self.ear.notice(CallerGone(reason))
 
 
+class Silent:
+    """A backend that never says anything."""
+
+    traits = BackendTraits()
+
+    async def run(self, start: BackendStart, emit: Any) -> None:
+        await asyncio.Event().wait()
+
+    def hear(self, frame: object) -> None:
+        pass
+
+    def perform(self, command: object) -> None:
+        pass
+
+
 class ToldHearing:
     """In place of voice activity and detector: the test says what the caller does."""
 

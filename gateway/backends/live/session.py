@@ -126,9 +126,8 @@ class Session:
     def hear(self, frame: AudioFrame) -> Output | None:
         """Take the caller's sound, which is also how time passes here."""
         output = Output()
-        converted = self._converted
         if self._ready:
-            output.send.append(wire.append_audio(converted.to_model(converted.taken(frame))))
+            output.send.append(wire.append_audio(self._converted.frame_to_model(frame)))
         samples = frame.end - frame.start
         self._quiet += samples
         self._unsaid += samples

@@ -118,7 +118,7 @@ class Session:
         if not self._told_ready:
             self._told_ready = True
             output.emit.append(BackendReady(self._settings.name))
-        self._unsent += self._converted.to_model(self._converted.taken(frame))
+        self._unsent += self._converted.frame_to_model(frame)
         if len(self._unsent) >= 2 * round(PIECE_SECONDS * self._rate):
             output.send.append(wire.audio(bytes(self._unsent)))
             self._unsent.clear()

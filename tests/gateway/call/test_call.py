@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,24 +19,17 @@ from gateway.ports import BackendStart, BackendTraits
 from media.codec import WireForm
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
-from tests.support.cascade_call import FakeLeg, LineBook, Log, ToldHearing, Tools, WatchedCall
+from tests.support.cascade_call import (
+    FakeLeg,
+    LineBook,
+    Log,
+    Silent,
+    ToldHearing,
+    Tools,
+    WatchedCall,
+)
 from tests.support.cascade_parts import FRAME, RATE
 from tests.support.virtual_time import START, run
-
-
-class Silent:
-    """A backend that never says anything."""
-
-    traits = BackendTraits()
-
-    async def run(self, start: BackendStart, emit: Any) -> None:
-        await asyncio.Event().wait()
-
-    def hear(self, frame: object) -> None:
-        pass
-
-    def perform(self, command: object) -> None:
-        pass
 
 
 class Telephone(FakeLeg):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from gateway.events import CallerGone, CallInfo
 from gateway.ports import BackendStart, BackendTraits
 from inference.runtime import Runtime
 from media.frame import AudioFrame
-from tests.support.cascade_call import FakeLeg, LineBook, Log, Tools
+from tests.support.cascade_call import FakeLeg, LineBook, Log, Silent, Tools
 from tests.support.virtual_time import run
 from turn.events import TurnInput, TurnOutput, VoiceScored
 from turn.vad import VoiceActivity
@@ -33,21 +32,6 @@ def voices() -> Iterator[VoiceActivity]:
     runtime = Runtime()
     yield VoiceActivity(runtime)
     runtime.close()
-
-
-class Silent:
-    """A backend that never says anything."""
-
-    traits = BackendTraits()
-
-    async def run(self, start: BackendStart, emit: Any) -> None:
-        await asyncio.Event().wait()
-
-    def hear(self, frame: object) -> None:
-        pass
-
-    def perform(self, command: object) -> None:
-        pass
 
 
 class Taking:
