@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gateway.build import load
+from gateway.commands.shared.build_engines import load
 from inference import ProviderMissing
 from inference.providers import PROVIDERS
 from inference.runtime import Runtime, RuntimeSettings

@@ -24,7 +24,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from gateway.backends.cascade.moonshine import AROUND, Moonshine, MoonshineSettings
+from gateway.backends.cascade.recognisers.moonshine import AROUND, Moonshine, MoonshineSettings
 from inference.runtime import Runtime
 from media.codec import wire_form
 from media.frame import Samples

@@ -25,8 +25,8 @@ from websockets.frames import Opcode
 from websockets.server import ServerProtocol
 
 from gateway.lines.twilio import wire
-from gateway.lines.twilio.socket import MediaSocket, SocketLimits
-from gateway.lines.twilio.upgrade import Upgrades
+from gateway.lines.websocket.socket import MediaSocket, SocketLimits
+from gateway.lines.websocket.upgrade import Upgrades
 
 PAYLOAD = bytes(160)
 """20 ms of mu-law."""

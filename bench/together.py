@@ -14,8 +14,8 @@ import sys
 import numpy as np
 import uvloop
 
-from gateway.app import SWITCH_INTERVAL
 from gateway.call.pacer import Pacer
+from gateway.process.serve import SWITCH_INTERVAL
 from inference.runtime import Runtime, RuntimeSettings
 from turn.semantic import TurnAssessor, TurnStream
 

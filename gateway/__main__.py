@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NoReturn
 
 from gateway.commands import Command, all_commands, commands, load
-from gateway.toml_file import TomlError
+from gateway.plumbing.toml_file import TomlError
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""

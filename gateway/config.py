@@ -17,7 +17,7 @@ from msgspec import Meta
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.webrtc.settings import WebrtcSettings
-from gateway.toml_file import EMPTY, decode, read
+from gateway.plumbing.toml_file import EMPTY, decode, read
 from gateway.web.settings import WebSettings
 from inference.runtime import RuntimeSettings
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from gateway.config import Settings
-from gateway.toml_file import describe, show
+from gateway.plumbing.toml_file import describe, show
 
 PAGE = Path(__file__).parent.parent / "docs/settings.md"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from turn.endpoint import Endpoint, EndpointSettings
+from turn.endpointing import Endpoint, EndpointSettings
 from turn.events import (
     AgentBegan,
     AgentFell,

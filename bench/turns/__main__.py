@@ -24,7 +24,7 @@ from bench.turns.hearing import Memory
 from bench.turns.plot import Point, Sides, draw
 from bench.turns.recordings import Recording, load, scored
 from bench.turns.spans import Budgets, budgets, spans
-from gateway.ears import ears
+from gateway.commands.shared.offline_models import ears
 from inference.runtime import Runtime
 from turn.offline import Ears
 from turn.profile import DEFAULT, Profile

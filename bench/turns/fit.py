@@ -21,9 +21,9 @@ from bench.turns.ends import Outcome, outcome, summary
 from bench.turns.hearing import Memory
 from bench.turns.recordings import Recording, load, scored
 from bench.turns.spans import Span, spans
-from gateway.ears import ears
+from gateway.commands.shared.offline_models import ears
 from inference.runtime import Runtime
-from turn.endpoint import EndpointSettings
+from turn.endpointing import EndpointSettings
 from turn.evidence import SURE, Weights
 from turn.offline import Ears
 from turn.profile import DEFAULT

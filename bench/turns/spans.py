@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.turns.recordings import LEAST_TAIL, RATE, Recording
-from turn.endpoint import EndpointSettings
+from turn.endpointing import EndpointSettings
 from turn.events import SpeechStarted, SpeechStopped
 from turn.evidence import Asked, Weights, belief
 from turn.gate import Gate

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from gateway.call.recovery import MESSAGE, RETRY, TRANSFER
+from gateway.call.conversation.recovery import MESSAGE, RETRY, TRANSFER
 from gateway.call.settings import FixedLines
-from gateway.consent import knows
-from gateway.hours import OpeningHours
 from gateway.tools.builtins import BUILTINS
 from gateway.tools.endpoints import HttpEndpoint, McpServer
+from gateway.tools.hours import OpeningHours
+from turn.consent import knows
 
 Seconds = Annotated[float, Meta(ge=0)]
 Expected = Literal["yes_no", "name", "digits", "spelling", "open"]

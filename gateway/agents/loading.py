@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,14 +16,14 @@ from zoneinfo import ZoneInfo
 
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
 from gateway.agents.places import placed
-from gateway.backends.cascade.choices import chain
-from gateway.backends.cascade.script.dialogue import CALL_NOTE
-from gateway.backends.cascade.script.format import Script
-from gateway.backends.cascade.script.format import load as load_script
+from gateway.backends.cascade.choices.choices import chain
+from gateway.backends.cascade.models.script.dialogue import CALL_NOTE
+from gateway.backends.cascade.models.script.format import Script
+from gateway.backends.cascade.models.script.format import load as load_script
 from gateway.call.settings import ConversationSettings
 from gateway.events import CallInfo, Entry
+from gateway.plumbing.toml_file import Mistake, TomlError, TomlFile, decode, read
 from gateway.ports import ToolSpec
-from gateway.toml_file import Mistake, TomlError, TomlFile, decode, read
 from gateway.tools.builtins import BUILTINS, CALL_TOOLS
 from gateway.tools.context import ToolContext
 from gateway.tools.functions import FunctionTool, function_tool
@@ -201,7 +203,7 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
             if entry.python:
                 tool = _python(path.parent, entry)
                 own = path.parent / entry.python.partition(":")[0]
-                modules += [own] if own.suffix == ".py" else []
+                modules += [own] if own.suffix == ".py" and own not in modules else []
                 tools[tool.spec.name] = tool
             elif entry.builtin and entry.builtin not in CALL_TOOLS:
                 stored = message_tools()[entry.builtin]
@@ -266,11 +268,17 @@ def _module(name: str) -> ModuleType:
         raise ValueError(f"{name} cannot be imported: {error}") from None
 
 
+def _module_name(path: Path) -> str:
+    """Name a file's module by its whole path: two agents may each have a `tools.py`."""
+    return "agent_tools_" + re.sub(r"\W", "_", str(path.resolve()))
+
+
 def _file_module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"agent_tools_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(_module_name(path), path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # data classes look for the module they are defined in
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # fence: an operator's own code may raise anything

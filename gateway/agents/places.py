@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from gateway.toml_file import Mistake, TomlError
+from gateway.plumbing.toml_file import Mistake, TomlError
 
 
 class AgentError(ValueError):

@@ -7,7 +7,7 @@ from functools import partial
 
 from gateway.agents.loading import Agent, as_wished
 from gateway.agents.places import placed
-from gateway.toml_file import Mistake, TomlError
+from gateway.plumbing.toml_file import Mistake, TomlError
 from gateway.tools.context import ToolFailed
 from gateway.tools.endpoints import McpServer
 from gateway.tools.mcp import CONNECT_SECONDS, McpConnection

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from gateway.backends.cascade.turn_words import TurnWords
+from gateway.backends.cascade.recognisers.turn_words import TurnWords
 from gateway.events import BackendCommand, Listen
 from gateway.ports import (
     Backend,

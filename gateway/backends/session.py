@@ -15,8 +15,8 @@ import structlog
 
 from gateway.backends.socket import ModelSocket
 from gateway.events import BackendCommand, BackendLost, CallerWords, Json
+from gateway.plumbing.wire_json import known, parse
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
-from gateway.wire_json import known, parse
 from media.frame import AudioFrame
 
 IDLE_LOOK = 1.0

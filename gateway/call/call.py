@@ -15,13 +15,13 @@ from typing import Any, Protocol, assert_never
 import structlog
 
 from gateway.call.answering import Answering
-from gateway.call.conversation import Conversation
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.machine import Conversation
+from gateway.call.conversation.state import Effect, Event
 from gateway.call.flood import Floods
 from gateway.call.hearing import Hearing
 from gateway.call.mouth import Mouth
 from gateway.call.saying import FixedLineBook, Saying
-from gateway.call.state import Effect, Event
 from gateway.call.tasks import Tasks
 from gateway.call.track import Track
 from gateway.events import (

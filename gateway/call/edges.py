@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
 from media.level import voiced_span
 
 EDGE_SECONDS = 0.35

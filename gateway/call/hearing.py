@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Protocol, assert_never
 
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.state import Event
 from gateway.call.edges import Edges
-from gateway.call.state import Event
 from gateway.events import CallerClaimed, CallerTurnEnded
 from media.frame import AudioFrame, Samples
 from media.playout import Chunk

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.speech import Speech
+from gateway.call.conversation.state import Event
 from gateway.call.hearing import Hearing
 from gateway.call.onset import Onsets
-from gateway.call.speech import Speech
-from gateway.call.state import Event
 from gateway.call.track import Track
 from gateway.events import (
     AgentBeganSounding,

@@ -19,8 +19,8 @@ from gateway.caller.sip import SipCaller
 from gateway.caller.sound import write
 from gateway.caller.twilio import TwilioCaller
 from gateway.caller.webrtc import WebrtcCaller
-from gateway.lines.sip.address import parse_uri
-from gateway.lines.sip.routing import transport_of
+from gateway.lines.sip.message.address import parse_uri
+from gateway.lines.sip.transactions.routing import transport_of
 
 Watch = Callable[[str, CallerEvent], None]
 """Told of each event as it happens, with the call's id."""

@@ -9,23 +9,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.caller.phone import Phone
-from gateway.lines.sip.address import parse_uri
-from gateway.lines.sip.core import CallKey, Invited
-from gateway.lines.sip.digest import Credentials
-from gateway.lines.sip.keys_rtp import KeyWriter
-from gateway.lines.sip.latch import Latch
-from gateway.lines.sip.media_socket import MediaSockets
-from gateway.lines.sip.message import Response
+from gateway.lines.rtp.keys import KeyWriter
+from gateway.lines.rtp.latch import Latch
+from gateway.lines.rtp.media_socket import MediaSockets
+from gateway.lines.rtp.offer import Agreement, LocalMedia, Negotiation
+from gateway.lines.rtp.packet import Packet, is_rtcp
+from gateway.lines.rtp.srtp import SecureStream
+from gateway.lines.rtp.stream import Datagram
+from gateway.lines.sip.dialogs.core import CallKey, Invited
+from gateway.lines.sip.dialogs.placing import Dial
+from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.vocabulary import (
+    Established,
+    HangUp,
+    MediaAgreed,
+    Over,
+    PressKey,
+    Report,
+)
+from gateway.lines.sip.message.address import parse_uri
+from gateway.lines.sip.message.digest import Credentials
+from gateway.lines.sip.message.message import Response
 from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.offer import Agreement, LocalMedia, Negotiation
-from gateway.lines.sip.placing import Dial
-from gateway.lines.sip.routing import transport_of
-from gateway.lines.sip.rtp import Packet, is_rtcp
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.srtp import SecureStream
-from gateway.lines.sip.stream import Datagram
-from gateway.lines.sip.ua import Ground
-from gateway.lines.sip.vocabulary import Established, HangUp, MediaAgreed, Over, PressKey, Report
+from gateway.lines.sip.transactions.routing import transport_of
 from media.codec import WireForm, wire_form
 from media.frame import FRAME_SECONDS
 

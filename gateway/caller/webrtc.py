@@ -20,8 +20,8 @@ from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 from aiortc.rtp import RtpPacket
 
 from gateway.caller.phone import Phone
-from gateway.lines.sip.rtp import Packet
-from gateway.wire_json import parse
+from gateway.lines.rtp.packet import Packet
+from gateway.plumbing.wire_json import parse
 from media.codec import WireForm, wire_form
 from media.frame import FRAME_SECONDS
 from media.level import level

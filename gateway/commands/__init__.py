@@ -1,4 +1,4 @@
-"""The commands of `parley`: each module here is one, found by its file.
+"""The commands of `parley`: each module here is one, found by its file; `shared/` is theirs.
 
 A module offers NAME, HELP, `add_arguments(parser)` and `run(args) -> int` (the exit status).
 It imports what is slow inside `run`, so that `parley --help` stays instant.
@@ -35,6 +35,7 @@ def commands() -> Mapping[str, str]:
     found = {
         module.name.replace("_", "-"): f"{__name__}.{module.name}"
         for module in pkgutil.iter_modules(__path__)
+        if not module.ispkg
     }
     first = [name for name in ORDER if name in found]
     return {name: found[name] for name in [*first, *sorted(found.keys() - set(ORDER))]}

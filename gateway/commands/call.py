@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.options import (
+from gateway.commands.shared.options import (
     add_json,
     complain,
     number,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gateway.options import add_config, add_json, print_json, settings
+from gateway.commands.shared.options import add_config, add_json, print_json, settings
 
 NAME = "check"
 HELP = "check settings, models, hardware and reachability, and say what will happen"
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what was found; give 1 where calls could not be answered."""
-    from gateway.checks import look
+    from gateway.commands.shared.checks import look
 
     chosen = settings(args)
     found = []

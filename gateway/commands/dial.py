@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from gateway.options import add_config, add_json, complain, print_json, settings
+from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
 
 NAME = "dial"
 HELP = "let the running gateway call somebody, and put an agent on"
@@ -103,7 +103,7 @@ def _error(response: Any) -> str:
 
 def _event(line: str | bytes) -> dict[str, Any]:
     """Read one object that the gateway said; raises ValueError where it is none."""
-    from gateway.wire_json import parse
+    from gateway.plumbing.wire_json import parse
 
     event = parse(line)
     if not isinstance(event, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gateway.options import add_config, add_json, complain, settings, whole
+from gateway.commands.shared.options import add_config, add_json, complain, settings, whole
 
 NAME = "logs"
 HELP = "tail the call log, for people or as JSON"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.options import add_config, add_json, complain, print_json, settings
+from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
 
 if TYPE_CHECKING:
     from inference.manifest import ModelState
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     """Build the detector; 1 when its answers differ too much from the processor's."""
-    from gateway.build import build
+    from gateway.commands.shared.build_engines import build
     from inference import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
 
     if not args.speech.is_dir():

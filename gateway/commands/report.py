@@ -6,7 +6,7 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gateway.options import add_config, add_json, complain, print_json, settings
+from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
 
 NAME = "report"
 HELP = "sum the call log up: medians and 95th percentiles, cut-ins, drafts, tools, faults"

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.options import add_config, add_json, complain, print_json, settings, sound_file
-from gateway.wire_json import clean
+from gateway.commands.shared.options import (
+    add_config,
+    add_json,
+    complain,
+    print_json,
+    settings,
+    sound_file,
+)
+from gateway.plumbing.wire_json import clean
 
 if TYPE_CHECKING:
     from gateway.ports import Voice
@@ -88,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
     import numpy as np
 
-    from gateway.backends.cascade.voices import LocalVoice
+    from gateway.backends.cascade.voices.local import LocalVoice
     from gateway.caller.sound import write
     from inference.runtime import Runtime
 

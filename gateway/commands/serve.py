@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gateway.options import add_config, complain, settings, whole
+from gateway.commands.shared.options import add_config, complain, settings, whole
 
 NAME = "serve"
 HELP = "answer calls until stopped; SIGTERM lets calls in progress finish"
@@ -28,10 +28,10 @@ def run(args: argparse.Namespace) -> int:
     chosen = replace(chosen, server=replace(chosen.server, **asked))
     from gateway.agents.library import UnknownAgentError
     from gateway.agents.places import AgentError
-    from gateway.app import serve
     from gateway.config import secrets
     from gateway.observe.diagnostics import speak
-    from gateway.starting import StartFailed
+    from gateway.plumbing.starting import StartFailed
+    from gateway.process.serve import serve
     from inference.errors import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
 
     operators = (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from gateway.options import add_config, add_json, complain, print_json, settings
+from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
 
 if TYPE_CHECKING:
     from media.frame import Samples
@@ -66,8 +66,8 @@ def transcribe(
 
 def run(args: argparse.Namespace) -> int:
     """Recognise each recording; give 1 where one could not be read."""
-    from gateway.backends.cascade.moonshine import Moonshine
-    from gateway.backends.cascade.moonshine_model import RATE
+    from gateway.backends.cascade.recognisers.moonshine import Moonshine
+    from gateway.backends.cascade.recognisers.moonshine_model import RATE
     from inference.runtime import Runtime
 
     runtime = Runtime(settings(args).runtime)

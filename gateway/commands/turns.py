@@ -6,7 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.options import add_config, add_json, complain, number, print_json, settings
+from gateway.commands.shared.options import (
+    add_config,
+    add_json,
+    complain,
+    number,
+    print_json,
+    settings,
+)
 
 if TYPE_CHECKING:
     from turn.offline import Line
@@ -56,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from gateway.caller.sound import load
-    from gateway.ears import ears
+    from gateway.commands.shared.offline_models import ears
     from inference.runtime import Runtime
     from turn import offline
     from turn.profile import Profile, profile

@@ -23,7 +23,7 @@ from structlog.typing import EventDict, WrappedLogger
 from gateway.config import LogSettings
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
-from gateway.starting import cannot_use
+from gateway.plumbing.starting import cannot_use
 
 QUEUE_LINES = 20_000
 """A thousand calls at 20 lines a second each, for one second of a stuck disk; about 10 MB."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gateway.wire_json import decode
+from gateway.plumbing.wire_json import decode
 
 HEAD = ("ts", "call", "at", "event")
 

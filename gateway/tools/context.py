@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gateway.events import CallInfo
-from gateway.hours import OpeningHours
+from gateway.tools.hours import OpeningHours
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import msgspec
 
 from gateway.events import Json
+from gateway.plumbing.wire_json import clean
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
-from gateway.wire_json import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import httpx
 
 from gateway.events import Json
+from gateway.plumbing.wire_json import parse
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import HttpEndpoint, with_secrets
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
-from gateway.wire_json import parse
 
 LIMIT = 64 * 1024
 """Bytes of an answer that are read; a model on the telephone can use a few hundred."""

@@ -18,11 +18,11 @@ from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 
 from gateway.events import Json
+from gateway.plumbing.wire_json import clean
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import McpServer, taken_from_environment, with_secrets
 from gateway.tools.store import Store
-from gateway.wire_json import clean
 
 FIRST_PAUSE = 0.5
 """Seconds before a lost connection is opened again; they double up to `LONGEST_PAUSE`."""

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from gateway.locality import is_local
+from gateway.plumbing.locality import is_local
 from gateway.web.assets import FOLDER, read_asset, serve, widget_routes
 from gateway.web.feed import Feed
 from gateway.web.settings import WebSettings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.config import Settings, load, secrets, with_secrets
-from gateway.toml_file import TomlError
+from gateway.plumbing.toml_file import TomlError
 
 
 def refused(tmp_path: Path, text: str) -> list[str]:

@@ -14,11 +14,11 @@ import numpy as np
 
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.call.call import Call
-from gateway.call.conversation import Conversation
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.machine import Conversation
+from gateway.call.conversation.state import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings
-from gateway.call.state import Event
 from gateway.events import (
     CallerClaimed,
     CallerGone,

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 
-from gateway.backends.cascade.moonshine import Moonshine
-from gateway.backends.cascade.voices import LocalVoice
+from gateway.backends.cascade.recognisers.moonshine import Moonshine
+from gateway.backends.cascade.voices.local import LocalVoice
 from inference.runtime import Runtime, RuntimeSettings
 from tests.support.http_server import Exchange, HttpServer
 from tests.support.sound_server import SPEECH, form

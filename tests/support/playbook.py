@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from gateway.call.conversation import Conversation
+from gateway.call.conversation.machine import Conversation
+from gateway.call.conversation.state import Effect, Event
 from gateway.call.settings import ConversationSettings
-from gateway.call.state import Effect, Event
 from gateway.events import (
     AgentAudio,
     AgentBeganSounding,

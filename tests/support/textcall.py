@@ -13,8 +13,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from gateway.agents.loading import Agent
-from gateway.backends.cascade.scripted import ScriptedModel
-from gateway.call.tools import (
+from gateway.backends.cascade.models.scripted import ScriptedModel
+from gateway.call.tools.desk import (
     Answer,
     CallerTurn,
     DeskEffect,

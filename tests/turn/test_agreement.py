@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateway.build import build
+from gateway.commands.shared.build_engines import build
 from inference.runtime import RuntimeSettings
 from turn.agreement import compare
 

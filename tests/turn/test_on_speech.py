@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from gateway.ears import ears
+from gateway.commands.shared.offline_models import ears
 from inference.runtime import Runtime
 from media.codec import wire_form
 from media.frame import Samples

@@ -29,8 +29,8 @@ from gateway.events import (
     Truncate,
     UtteranceEnded,
 )
+from gateway.plumbing.wire_json import decode
 from gateway.ports import BackendEvent, BackendStart
-from gateway.wire_json import decode
 
 VERSION = 1
 

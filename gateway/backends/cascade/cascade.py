@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from gateway.backends.cascade.choices import close
+from gateway.backends.cascade.choices.choices import close
 from gateway.backends.cascade.job import CascadeSettings, Drain, Job, PartFailed
-from gateway.backends.cascade.opinion import Opinion
-from gateway.backends.cascade.turn_words import TurnWords
+from gateway.backends.cascade.recognisers.turn_advice import Opinion
+from gateway.backends.cascade.recognisers.turn_words import TurnWords
 from gateway.events import (
     AgentAudio,
     AnswerTool,

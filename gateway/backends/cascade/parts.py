@@ -10,8 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeVar
 
-from gateway.backends.cascade.choices import ChoiceSettings, Table, split
-from gateway.backends.cascade.second_choice import ModelChoice, RecogniserChoice, VoiceChoice
+from gateway.backends.cascade.choices.choices import ChoiceSettings, Table, split
+from gateway.backends.cascade.choices.second_choice import (
+    ModelChoice,
+    RecogniserChoice,
+    VoiceChoice,
+)
 from gateway.ports import LanguageModel, Recogniser, Voice
 
 T = TypeVar("T")
@@ -105,8 +109,8 @@ class PartMaker:
                 return self._unknown(path, other, RECOGNISERS)
 
     def _deepgram(self, kind: str, table: Table, path: str) -> Recogniser:
-        from gateway.backends.cascade.recognisers.flux import Flux, FluxSettings
-        from gateway.backends.cascade.recognisers.nova import Nova, NovaSettings
+        from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
+        from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
         from gateway.backends.cascade.recognisers.stream import StreamingRecogniser
 
         if kind == "deepgram":
@@ -152,7 +156,7 @@ class PartMaker:
             case "hibari":
                 return self.hibari
             case "openai":
-                from gateway.backends.cascade.remote_voices.openai_speech import (
+                from gateway.backends.cascade.voices.openai_speech import (
                     OpenAISpeech,
                     SpeechSettings,
                 )
@@ -165,8 +169,8 @@ class PartMaker:
                 return self._unknown(path, other, VOICES)
 
     def _streaming_voice(self, kind: str, table: Table, path: str) -> Voice:
-        from gateway.backends.cascade.remote_voices import cartesia, deepgram, elevenlabs
-        from gateway.backends.cascade.remote_voices.streaming import StreamingVoice
+        from gateway.backends.cascade.voices import cartesia, deepgram, elevenlabs
+        from gateway.backends.cascade.voices.streaming import StreamingVoice
 
         if kind == "elevenlabs":
             eleven = self.agent.settings(elevenlabs.ElevenLabsSettings, table, path)

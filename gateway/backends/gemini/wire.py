@@ -9,8 +9,8 @@ import msgspec
 
 from gateway.backends.gemini.settings import GeminiSettings
 from gateway.events import Entry, Json
+from gateway.plumbing.wire_json import decode
 from gateway.ports import BackendStart, ToolSpec
-from gateway.wire_json import decode
 
 INPUT_RATE = 16000
 """What the model hears; it takes any rate and works at this one."""

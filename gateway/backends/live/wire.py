@@ -12,8 +12,8 @@ import msgspec
 
 from gateway.backends.live.settings import LiveSettings
 from gateway.events import Entry, Json
+from gateway.plumbing.wire_json import decode
 from gateway.ports import BackendStart, ToolSpec
-from gateway.wire_json import decode
 
 PCM_RATE = 24000
 """The rate of anything that is not G.711; the API also takes 16,000."""

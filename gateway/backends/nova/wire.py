@@ -9,9 +9,9 @@ import msgspec
 
 from gateway.backends.nova.settings import NovaSettings
 from gateway.events import Entry, Json
+from gateway.plumbing.wire_json import decode
+from gateway.plumbing.wire_json import parse as parse_json
 from gateway.ports import BackendStart, ToolSpec
-from gateway.wire_json import decode
-from gateway.wire_json import parse as parse_json
 
 PROMPT = "call"
 MICROPHONE = "caller"

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from gateway.events import Entry, Json
+from gateway.plumbing.wire_json import decode
 from gateway.ports import ToolSpec
-from gateway.wire_json import decode
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):

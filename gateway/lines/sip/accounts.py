@@ -7,12 +7,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from gateway.lines.sip.address import parse_uri
-from gateway.lines.sip.digest import Credentials
-from gateway.lines.sip.hop import Hop
-from gateway.lines.sip.message import Response
-from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.register import (
+from gateway.lines.sip.dialogs.register import (
     Account,
     Register,
     Registered,
@@ -20,8 +15,13 @@ from gateway.lines.sip.register import (
     RegistrationEffect,
     RegistrationFailed,
 )
-from gateway.lines.sip.routing import transport_of
+from gateway.lines.sip.message.address import parse_uri
+from gateway.lines.sip.message.digest import Credentials
+from gateway.lines.sip.message.message import Response
+from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
+from gateway.lines.sip.transactions.hop import Hop
+from gateway.lines.sip.transactions.routing import transport_of
 
 log = structlog.get_logger("sip")
 

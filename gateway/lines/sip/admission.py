@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.lines.sip.digest import Challenges
-from gateway.lines.sip.hop import Hop
+from gateway.lines.rtp.offer import Srtp
 from gateway.lines.sip.identity import called_number
-from gateway.lines.sip.message import Request
-from gateway.lines.sip.offer import Srtp
+from gateway.lines.sip.message.digest import Challenges
+from gateway.lines.sip.message.message import Request
 from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
+from gateway.lines.sip.transactions.hop import Hop
 from gateway.ports import Answer, Refusal
 
 

@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import Literal
 
 from gateway.lines.sip.accounts import account_of
-from gateway.lines.sip.core import CallKey, Invited
-from gateway.lines.sip.message import Request, Response
-from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.register import (
+from gateway.lines.sip.dialogs.core import CallKey, Invited
+from gateway.lines.sip.dialogs.register import (
     Register,
     Registered,
     Registration,
     RegistrationEffect,
     RegistrationFailed,
 )
+from gateway.lines.sip.dialogs.vocabulary import Report
+from gateway.lines.sip.message.message import Request, Response
+from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
-from gateway.lines.sip.vocabulary import Report
 
 Said = tuple[Literal["good", "note", "wrong"], str]
 

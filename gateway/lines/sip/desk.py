@@ -11,20 +11,20 @@ from dataclasses import dataclass
 import structlog
 
 from gateway.events import CallInfo
-from gateway.lines.sip.beat import Beat
-from gateway.lines.sip.codecs import Codec
-from gateway.lines.sip.core import CallKey, Invited
-from gateway.lines.sip.digest import Credentials
-from gateway.lines.sip.hop import Hop
+from gateway.lines.rtp.beat import Beat
+from gateway.lines.rtp.codecs import Codec
+from gateway.lines.rtp.media_socket import MediaSockets
+from gateway.lines.rtp.offer import Agreement, LocalMedia, Negotiation, Srtp
+from gateway.lines.rtp.stream import RtpStream, StreamSettings
+from gateway.lines.sip.dialogs.core import CallKey, Invited
+from gateway.lines.sip.dialogs.placing import Dial
+from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.vocabulary import Order, Over, Report
 from gateway.lines.sip.leg import LegControl, SipLeg
-from gateway.lines.sip.media_socket import MediaSockets
+from gateway.lines.sip.message.digest import Credentials
 from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.offer import Agreement, LocalMedia, Negotiation, Srtp
-from gateway.lines.sip.placing import Dial
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.stream import RtpStream, StreamSettings
-from gateway.lines.sip.ua import Ground
-from gateway.lines.sip.vocabulary import Order, Over, Report
+from gateway.lines.sip.transactions.hop import Hop
 
 log = structlog.get_logger("sip")
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.events import CallInfo
-from gateway.lines.sip.address import host_reference, parse_uri, quote
-from gateway.lines.sip.codecs import Codec
-from gateway.lines.sip.digest import Credentials
+from gateway.lines.rtp.codecs import Codec
+from gateway.lines.sip.dialogs.vocabulary import Established, Over, Rang, Report
 from gateway.lines.sip.identity import number_of
-from gateway.lines.sip.message import clean
+from gateway.lines.sip.message.address import host_reference, parse_uri, quote
+from gateway.lines.sip.message.digest import Credentials
+from gateway.lines.sip.message.message import clean
 from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
-from gateway.lines.sip.vocabulary import Established, Over, Rang, Report
 
 CallOutcome = Literal[
     "answered",

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from gateway.lines.sip.admission import rejection
 from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialing import DialOrder, DialOutcome, Placed, Route, find_route
+from gateway.lines.sip.dialogs.placing import Dial
+from gateway.lines.sip.dialogs.vocabulary import HangUp
 from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.placing import Dial
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.vocabulary import HangUp
 from gateway.ports import Answer
 
 Progress = Callable[[str, int], None]

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.line import SipLine
-from gateway.wire_json import decode
+from gateway.plumbing.wire_json import decode
 
 LARGEST = 16_384
 """Bytes of a request: a number, an agent and some variables."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from gateway.events import CallInfo
-from gateway.lines.sip.address import NameAddr, parse_addresses, parse_uri
-from gateway.lines.sip.codecs import Codec
-from gateway.lines.sip.message import Request, call_id, clean, from_of, to_of
+from gateway.lines.rtp.codecs import Codec
+from gateway.lines.sip.message.address import NameAddr, parse_addresses, parse_uri
+from gateway.lines.sip.message.message import Request, call_id, clean, from_of, to_of
 
 MAX_VALUE = 512
 """Characters of one header that are handed on."""

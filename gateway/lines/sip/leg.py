@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gateway.events import AnsweredBy, CallerGone, CallerKey, CallInfo
-from gateway.lines.sip.amd import MachineDetector
-from gateway.lines.sip.media_socket import MediaSockets
+from gateway.lines.rtp.media_socket import MediaSockets
+from gateway.lines.rtp.offer import Agreement
+from gateway.lines.rtp.reports import Quality
+from gateway.lines.rtp.stream import RtpStream
+from gateway.lines.sip.answering_machine import MachineDetector
 from gateway.lines.sip.music import Loop
-from gateway.lines.sip.offer import Agreement
-from gateway.lines.sip.reports import Quality
-from gateway.lines.sip.stream import RtpStream
 from gateway.ports import Ear, LineEvent
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout

@@ -8,21 +8,13 @@ from collections.abc import Callable
 import structlog
 
 from gateway.events import CallerKey, CallInfo, TransferEnded
+from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
 from gateway.lines.sip.admission import Admission, Verdict
-from gateway.lines.sip.codecs import Codec
-from gateway.lines.sip.core import CallKey, Invited
 from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialler import Dialler
-from gateway.lines.sip.hop import Timers
-from gateway.lines.sip.identity import call_info
-from gateway.lines.sip.leg import SipLeg
-from gateway.lines.sip.message import Request, Response
-from gateway.lines.sip.music import music
-from gateway.lines.sip.network import SipNetwork, token
-from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.transfers import Speak, Transfers
-from gateway.lines.sip.vocabulary import (
+from gateway.lines.sip.dialogs.core import CallKey, Invited
+from gateway.lines.sip.dialogs.vocabulary import (
     Accept,
     ChangeMedia,
     Established,
@@ -38,6 +30,14 @@ from gateway.lines.sip.vocabulary import (
     Ring,
     TransferWent,
 )
+from gateway.lines.sip.identity import call_info
+from gateway.lines.sip.leg import SipLeg
+from gateway.lines.sip.message.message import Request, Response
+from gateway.lines.sip.music import music
+from gateway.lines.sip.network import SipNetwork, token
+from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.transactions.hop import Timers
+from gateway.lines.sip.transfers import Speak, Transfers
 from gateway.ports import Answer
 
 log = structlog.get_logger("sip")

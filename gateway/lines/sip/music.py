@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from gateway.starting import StartFailed
+from gateway.plumbing.starting import StartFailed
 from media.codec import WireForm
 from media.resample import convert
 

@@ -14,8 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from gateway.lines.sip.address import host_reference, ip_of
-from gateway.lines.sip.core import (
+from gateway.lines.sip.dialogs.core import (
     Answered,
     CallClosed,
     CallKey,
@@ -25,17 +24,18 @@ from gateway.lines.sip.core import (
     Lookup,
     Reported,
 )
-from gateway.lines.sip.guard import Guard
-from gateway.lines.sip.hop import Hop, Timers, Transport
-from gateway.lines.sip.layer import Emit, Layer
-from gateway.lines.sip.matching import Key
-from gateway.lines.sip.message import Malformed, Response, parse
-from gateway.lines.sip.resolver import Resolver
-from gateway.lines.sip.routing import direct_hops
+from gateway.lines.sip.dialogs.vocabulary import CallSettings, Report
+from gateway.lines.sip.message.address import host_reference, ip_of
+from gateway.lines.sip.message.message import Malformed, Response, parse
 from gateway.lines.sip.settings import SipSettings
-from gateway.lines.sip.transport import Transports
-from gateway.lines.sip.vocabulary import CallSettings, Report
-from gateway.starting import cannot_use
+from gateway.lines.sip.transactions.hop import Hop, Timers, Transport
+from gateway.lines.sip.transactions.layer import Emit, Layer
+from gateway.lines.sip.transactions.matching import Key
+from gateway.lines.sip.transactions.routing import direct_hops
+from gateway.lines.sip.transport.guard import Guard
+from gateway.lines.sip.transport.resolver import Resolver
+from gateway.lines.sip.transport.sockets import Transports
+from gateway.plumbing.starting import cannot_use
 
 log = structlog.get_logger("sip")
 

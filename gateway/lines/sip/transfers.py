@@ -9,15 +9,12 @@ from dataclasses import dataclass
 import structlog
 
 from gateway.events import CallInfo, TransferEnded
-from gateway.lines.sip.address import host_reference, parse_uri
-from gateway.lines.sip.codecs import Codec
-from gateway.lines.sip.core import CallKey
+from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.desk import Desk, Member
-from gateway.lines.sip.leg import SipLeg
-from gateway.lines.sip.network import SipNetwork
-from gateway.lines.sip.placing import Dial
-from gateway.lines.sip.refer import Replaces
-from gateway.lines.sip.vocabulary import (
+from gateway.lines.sip.dialogs.core import CallKey
+from gateway.lines.sip.dialogs.placing import Dial
+from gateway.lines.sip.dialogs.refer import Replaces
+from gateway.lines.sip.dialogs.vocabulary import (
     Established,
     HangUp,
     Over,
@@ -29,6 +26,9 @@ from gateway.lines.sip.vocabulary import (
     Report,
     TransferWent,
 )
+from gateway.lines.sip.leg import SipLeg
+from gateway.lines.sip.message.address import host_reference, parse_uri
+from gateway.lines.sip.network import SipNetwork
 
 log = structlog.get_logger("sip")
 

@@ -14,16 +14,16 @@ from gateway.lines.twilio import signature, stream, wire
 from gateway.lines.twilio.leg import TwilioLeg
 from gateway.lines.twilio.rest import TwilioRest
 from gateway.lines.twilio.settings import TwilioSettings
-from gateway.lines.twilio.socket import (
+from gateway.lines.twilio.tokens import Ticket, Tickets
+from gateway.lines.twilio.webhook import STREAM_PATH, UNSIGNED, Gate, Webhooks
+from gateway.lines.websocket.socket import (
     POLICY_VIOLATION,
     TRY_AGAIN_LATER,
     MediaSocket,
     SocketLimits,
     SocketOwner,
 )
-from gateway.lines.twilio.tokens import Ticket, Tickets
-from gateway.lines.twilio.upgrade import UpgradeAsk, UpgradeRefusal, Upgrades
-from gateway.lines.twilio.webhook import STREAM_PATH, UNSIGNED, Gate, Webhooks
+from gateway.lines.websocket.upgrade import UpgradeAsk, UpgradeRefusal, Upgrades
 from gateway.ports import Answer
 from media.codec import WireForm
 

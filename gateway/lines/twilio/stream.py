@@ -13,7 +13,7 @@ from typing import assert_never
 import msgspec
 
 from gateway.lines.twilio import wire
-from gateway.lines.twilio.socket import (
+from gateway.lines.websocket.socket import (
     POLICY_VIOLATION,
     PROTOCOL_ERROR,
     UNSUPPORTED_DATA,

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from gateway.lines.twilio import signature, twiml
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
-from gateway.locality import is_local, names_this_machine
+from gateway.plumbing.locality import is_local, names_this_machine
 from gateway.ports import Answer, Refusal
 
 VOICE_PATH = "/twilio/voice"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gateway.wire_json import decode as decode_json
+from gateway.plumbing.wire_json import decode as decode_json
 
 TEXT_MOST = 2000
 """Characters that a visitor may type at once."""

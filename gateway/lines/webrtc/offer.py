@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gateway.lines.sip.codecs import Codec, keys_format, remote_formats
-from gateway.lines.sip.sdp import Attributes, Description, Media, Origin
+from gateway.lines.rtp.codecs import Codec, keys_format, remote_formats
+from gateway.lines.rtp.sdp import Attributes, Description, Media, Origin
 
 OFFER_MOST = 16384
 """Bytes; a browser's offer of sound and a data channel has 3000 to 6000."""

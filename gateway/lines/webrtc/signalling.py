@@ -25,10 +25,10 @@ from gateway.lines.webrtc.offer import (
     write_fragment,
 )
 from gateway.lines.webrtc.refusals import denied, problem, refused
+from gateway.lines.webrtc.relay import IceServer, ice_servers
 from gateway.lines.webrtc.session import HUNG_UP, Session
 from gateway.lines.webrtc.tokens import read_grant
-from gateway.lines.webrtc.turn import IceServer, ice_servers
-from gateway.locality import is_local, names_this_machine
+from gateway.plumbing.locality import is_local, names_this_machine
 from gateway.ports import Refusal
 
 if TYPE_CHECKING:

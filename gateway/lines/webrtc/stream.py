@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.lines.sip.keys_rtp import KeyReader
-from gateway.lines.sip.reports import Quality, Reports
-from gateway.lines.sip.rtp import Packet, Sender
+from gateway.lines.rtp.keys import KeyReader
+from gateway.lines.rtp.packet import Packet, Sender
+from gateway.lines.rtp.reports import Quality, Reports
 from gateway.lines.webrtc.offer import Agreed
 from gateway.lines.webrtc.rendered import Rendered, Timeline
 from media import opus

@@ -11,7 +11,7 @@ import jwt
 import msgspec
 from msgspec import Meta
 
-from gateway.wire_json import decode, known
+from gateway.plumbing.wire_json import decode, known
 
 ALGORITHM = "HS256"
 AUDIENCE = "parley/webrtc"

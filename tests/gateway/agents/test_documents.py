@@ -11,8 +11,8 @@ import pytest
 
 from gateway.agents.format import AgentFile
 from gateway.agents.loading import load
-from gateway.backends.cascade.script.format import load as load_script
-from gateway.toml_file import decode, parse, read
+from gateway.backends.cascade.models.script.format import load as load_script
+from gateway.plumbing.toml_file import decode, parse, read
 from gateway.tools.builtins import BUILTINS
 from gateway.tools.functions import function_tool
 
@@ -40,6 +40,7 @@ def test_the_tools_in_the_document_are_some(
 ) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "x")
     (example,) = blocks("tools.md", "toml")
+    (tmp_path / "workshop").symlink_to(ROOT / "agents/workshop")
     (tmp_path / "a.toml").write_text(example)
     agent = load(tmp_path / "a.toml")
     assert [spec.name for spec in agent.specs] == ["book", "order_status"]

@@ -10,7 +10,7 @@ import pytest
 from gateway.agents.library import AgentLibrary, UnknownAgentError
 from gateway.agents.loading import Agent
 from gateway.agents.places import AgentError
-from gateway.toml_file import Mistake, TomlError
+from gateway.plumbing.toml_file import Mistake, TomlError
 
 
 class Folder:

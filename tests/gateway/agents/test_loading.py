@@ -50,7 +50,7 @@ def test_the_example_agent_loads_whole() -> None:
     settings = agent.conversation()
     assert settings.lines.greeting.startswith("Thank you for calling Harbor Motors")
     assert settings.tools == agent.specs
-    assert [path.name for path in agent.read] == ["workshop.toml", "script.toml"]
+    assert [path.name for path in agent.read] == ["workshop.toml", "script.toml", "tools.py"]
 
 
 def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
@@ -119,19 +119,19 @@ def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
         ),
         ('[[tools]]\npython = "nowhere:f"', "agent.toml:1:3: tools[0]: nowhere cannot be imported"),
         (
-            '[[tools]]\npython = "gateway.tools.workshop:nothing"',
+            '[[tools]]\npython = "agents.workshop.tools:nothing"',
             'agent.toml:1:3: tools[0]: there is no function "nothing"',
         ),
         (
-            '[[tools]]\npython = "gateway.tools.workshop"',
+            '[[tools]]\npython = "agents.workshop.tools"',
             'agent.toml:1:3: tools[0]: python must be like "module:function"',
         ),
         (
-            'language = "xx"\n[[tools]]\npython = "gateway.tools.workshop:book"\nconfirm = true',
+            'language = "xx"\n[[tools]]\npython = "agents.workshop.tools:book"\nconfirm = true',
             'agent.toml:4:1: tools[0].confirm: what counts as a yes in "xx" is not known',
         ),
         (
-            '[[tools]]\npython = "gateway.tools.workshop:book"\neffect = "read"\nconfirm = true',
+            '[[tools]]\npython = "agents.workshop.tools:book"\neffect = "read"\nconfirm = true',
             "agent.toml:1:3: tools[0]: confirm is for writes",
         ),
     ],

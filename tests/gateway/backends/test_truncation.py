@@ -14,8 +14,8 @@ import pytest
 from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.call.call import Call
-from gateway.call.conversation import Conversation
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.machine import Conversation
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.caller.playclock import PlayClock

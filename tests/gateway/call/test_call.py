@@ -9,11 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.call.call import LOOK_SECONDS, Call
-from gateway.call.conversation import Conversation
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.machine import Conversation
+from gateway.call.conversation.state import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
-from gateway.call.state import Event
 from gateway.events import AgentAudio, CallerGone, CallInfo, PlayoutStarved, TimePassed
 from gateway.ports import BackendStart, BackendTraits
 from media.codec import WireForm

@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.call.call import Call
-from gateway.call.conversation import Conversation
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.machine import Conversation
 from gateway.call.hearing import Hearing
 from gateway.call.settings import ConversationSettings
 from gateway.events import CallerGone, CallInfo

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gateway.call.ear import ContinuousStream
+from gateway.call.caller_stream import ContinuousStream
+from gateway.call.conversation.speech import Speech
+from gateway.call.conversation.state import Event
 from gateway.call.mouth import STARVED_SECONDS, Mouth
-from gateway.call.speech import Speech
-from gateway.call.state import Event
 from gateway.events import (
     AgentHeard,
     CallInfo,

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from gateway.starting import bind
+from gateway.plumbing.starting import bind
 from gateway.web.door import Door, Patience
 from tests.support.virtual_time import run
 

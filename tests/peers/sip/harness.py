@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import pytest
 import uvloop
 
-from gateway.lines.sip.hop import Timers
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.transactions.hop import Timers
 from tests.support.peers import package_of
 from tests.support.sip_answers import Parties, Party
 

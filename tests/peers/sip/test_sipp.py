@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.lines.sip.hop import Timers
+from gateway.lines.rtp.packet import Packet
 from gateway.lines.sip.leg import SipLeg
-from gateway.lines.sip.rtp import Packet
+from gateway.lines.sip.transactions.hop import Timers
 from gateway.ports import Refusal
 from tests.peers.sip.harness import Served, needs, party_of, run, served, sipp, write_pcap
 

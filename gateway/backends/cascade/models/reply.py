@@ -16,8 +16,8 @@ from openai.types.chat.chat_completion_chunk import ChoiceDeltaToolCall
 from openai.types.completion_usage import CompletionUsage
 
 from gateway.events import Json
+from gateway.plumbing.wire_json import parse
 from gateway.ports import ModelEvent, ModelUsage, TextDelta, ToolDelta
-from gateway.wire_json import parse
 
 OPEN, CLOSE = "<think>", "</think>"
 """Marks around a chain of thought where a server has no parser for it."""

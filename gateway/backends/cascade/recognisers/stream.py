@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from gateway.backends.cascade.caller_sound import SoundRing
+from gateway.backends.cascade.recognisers.caller_sound import SoundRing
 from gateway.backends.cascade.recognisers.dialect import Dialect, DialectMaker
 from gateway.backends.cascade.recognisers.heard import HeardWords
 from gateway.backends.socket import ModelSocket

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from gateway.backends.cascade.recognisers.turnwise import Question
 from gateway.backends.cascade.remote import Remote, events, is_json
-from gateway.wire_json import parse
+from gateway.plumbing.wire_json import parse
 
 Positive = Annotated[float, Meta(gt=0)]
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from gateway.backends.cascade.caller_sound import SoundRing, speech_span
+from gateway.backends.cascade.recognisers.caller_sound import SoundRing, speech_span
 from gateway.ports import Transcript
 from media.frame import AudioFrame
 

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from gateway.backends.cascade.recognisers.turnwise import Question
 from gateway.backends.socket import ModelSocket
-from gateway.wire_json import decode
+from gateway.plumbing.wire_json import decode
 from media.resample import convert
 
 RATE = 16000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.backends.cascade.moonshine import Moonshine
+from gateway.backends.cascade.recognisers.moonshine import Moonshine
 from inference.runtime import Runtime
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleModel
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
-from gateway.backends.cascade.recognisers.flux import Flux, FluxSettings
-from gateway.backends.cascade.recognisers.nova import Nova, NovaSettings
+from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
+from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamingRecogniser
-from gateway.backends.cascade.remote_voices.deepgram import Aura, DeepgramVoiceSettings
-from gateway.backends.cascade.remote_voices.openai_speech import OpenAISpeech, SpeechSettings
-from gateway.backends.cascade.remote_voices.streaming import StreamingVoice
+from gateway.backends.cascade.voices.deepgram import Aura, DeepgramVoiceSettings
+from gateway.backends.cascade.voices.openai_speech import OpenAISpeech, SpeechSettings
+from gateway.backends.cascade.voices.streaming import StreamingVoice
 from gateway.call.settings import ConversationSettings
 from gateway.ports import ToolSpec
 from tests.support.cascade_call import Caller, Parts

@@ -6,13 +6,17 @@ import pytest
 
 from gateway.agents.loading import load
 from gateway.agents.places import AgentError
+from gateway.backends.cascade.choices.second_choice import (
+    ModelChoice,
+    RecogniserChoice,
+    VoiceChoice,
+)
 from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleModel
 from gateway.backends.cascade.parts import PartMaker
 from gateway.backends.cascade.recognisers.stream import StreamingRecogniser
 from gateway.backends.cascade.recognisers.turnwise import TurnwiseRecogniser
-from gateway.backends.cascade.remote_voices.openai_speech import OpenAISpeech
-from gateway.backends.cascade.remote_voices.streaming import StreamingVoice
-from gateway.backends.cascade.second_choice import ModelChoice, RecogniserChoice, VoiceChoice
+from gateway.backends.cascade.voices.openai_speech import OpenAISpeech
+from gateway.backends.cascade.voices.streaming import StreamingVoice
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
 
 KEYS = {

@@ -7,22 +7,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gateway.lines.sip.core import (
+from gateway.lines.rtp.offer import LocalMedia, Negotiation
+from gateway.lines.sip.dialogs.core import (
     CallKey,
     Core,
     CoreEffect,
     Invited,
     Reported,
 )
-from gateway.lines.sip.digest import Credentials
-from gateway.lines.sip.hop import Hop, Timers
-from gateway.lines.sip.layer import Emit, Layer
-from gateway.lines.sip.message import Request, parse
-from gateway.lines.sip.offer import LocalMedia, Negotiation
-from gateway.lines.sip.placing import Dial
-from gateway.lines.sip.routing import direct_hops
-from gateway.lines.sip.ua import Ground
-from gateway.lines.sip.vocabulary import (
+from gateway.lines.sip.dialogs.placing import Dial
+from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.vocabulary import (
     Accept,
     CallSettings,
     Established,
@@ -32,6 +27,11 @@ from gateway.lines.sip.vocabulary import (
     Report,
     Ring,
 )
+from gateway.lines.sip.message.digest import Credentials
+from gateway.lines.sip.message.message import Request, parse
+from gateway.lines.sip.transactions.hop import Hop, Timers
+from gateway.lines.sip.transactions.layer import Emit, Layer
+from gateway.lines.sip.transactions.routing import direct_hops
 from tests.gateway.lines.sip.support import counting
 
 DELAY = 0.01

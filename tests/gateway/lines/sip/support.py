@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from gateway.lines.sip.core import Core, CoreEffect, Invited
-from gateway.lines.sip.hop import Hop, Timers
-from gateway.lines.sip.layer import Emit, Layer
-from gateway.lines.sip.message import Malformed, Request, Response, parse
-from gateway.lines.sip.offer import LocalMedia, Negotiation
-from gateway.lines.sip.routing import direct_hops
-from gateway.lines.sip.ua import Ground
-from gateway.lines.sip.vocabulary import CallSettings
+from gateway.lines.rtp.offer import LocalMedia, Negotiation
+from gateway.lines.sip.dialogs.core import Core, CoreEffect, Invited
+from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.vocabulary import CallSettings
+from gateway.lines.sip.message.message import Malformed, Request, Response, parse
+from gateway.lines.sip.transactions.hop import Hop, Timers
+from gateway.lines.sip.transactions.layer import Emit, Layer
+from gateway.lines.sip.transactions.routing import direct_hops
 
 FAR = Hop("udp", "192.0.2.9", 5060)
 SDP = (

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from gateway.lines.rtp.codecs import CODECS
 from gateway.lines.sip.admission import Admission, Rejection, Verdict
-from gateway.lines.sip.codecs import CODECS
 from gateway.lines.sip.dialing import DialOrder, find_route
-from gateway.lines.sip.hop import Hop
 from gateway.lines.sip.identity import call_info, called_number, caller_of, number_of
-from gateway.lines.sip.message import Request, parse
-from gateway.lines.sip.routing import direct_hops
+from gateway.lines.sip.message.message import Request, parse
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
+from gateway.lines.sip.transactions.hop import Hop
+from gateway.lines.sip.transactions.routing import direct_hops
 from tests.gateway.lines.sip.support import FAR, counting, request
 from tests.support.sip_answers import Parties
 

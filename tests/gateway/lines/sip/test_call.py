@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.lines.sip.vocabulary import (
+from gateway.lines.sip.dialogs.vocabulary import (
     Accept,
     CallSettings,
     ChangeMedia,

@@ -17,8 +17,8 @@ from gateway.lines.twilio.leg import TwilioLeg
 from gateway.lines.twilio.line import _Stream
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.signature import sign
-from gateway.lines.twilio.socket import MediaSocket
 from gateway.lines.twilio.tokens import Ticket
+from gateway.lines.websocket.socket import MediaSocket
 from gateway.ports import Refusal
 from media.playout import Playout
 from tests.gateway.lines.twilio.harness import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gateway.caller.sound import load
-from gateway.lines.sip.rtp import Packet
+from gateway.lines.rtp.packet import Packet
 from gateway.lines.webrtc.offer import read_offer
 from gateway.lines.webrtc.stream import Numbers, RtpStream
 from media.level import level

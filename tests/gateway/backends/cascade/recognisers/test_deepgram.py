@@ -8,8 +8,8 @@ from deepgram import AsyncDeepgramClient
 from deepgram.environment import DeepgramClientEnvironment
 
 from gateway.backends.cascade.cascade import Cascade
-from gateway.backends.cascade.recognisers.flux import Flux, FluxSettings
-from gateway.backends.cascade.recognisers.nova import Nova, NovaSettings
+from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
+from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamedSound, StreamingRecogniser
 from gateway.events import CallInfo
 from gateway.ports import BackendStart, ModelEvent, ModelRequest, TextDelta, Transcript

@@ -1,0 +1,273 @@
+"""What is done when the backend gives text and sound, and when the caller has heard it."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gateway.call.conversation import recovery
+from gateway.call.conversation.caller_side import SILENCE_SECONDS
+from gateway.call.conversation.replies import Reply
+from gateway.call.conversation.speech import Utterance
+from gateway.call.conversation.state import AgentSide, CallState, Effects
+from gateway.events import (
+    AgentAudio,
+    AgentBeganSounding,
+    AgentHeard,
+    BackendLost,
+    ChooseProfile,
+    EndUtterance,
+    Heard,
+    Play,
+    PlayoutDry,
+    PlayoutFlushed,
+    PlayoutStalled,
+    PlayoutStarved,
+    Record,
+    ReplyEnded,
+    ReplyExpects,
+    ReplyText,
+    Truncate,
+    UtteranceEnded,
+)
+
+ASKED_SECONDS = 0.4
+"""A question of which less than this is missing was understood: people answer on its last word."""
+
+
+def handle(state: CallState, event: AgentSide, now: float) -> Effects:
+    """Answer one event of the agent's side."""
+    match event:
+        case ReplyText():
+            return _text(state, event, now)
+        case ReplyExpects():
+            return _expects(state, event)
+        case AgentAudio():
+            return _audio(state, event, now)
+        case UtteranceEnded():
+            return _utterance_ended(state, event)
+        case ReplyEnded(reply=reply):
+            return _reply_ended(state, reply, now)
+        case AgentBeganSounding():
+            return _began(state, event)
+        case AgentHeard(heard=heard):
+            return _heard(state, heard)
+        case PlayoutDry():
+            return _dry(state, now)
+        case PlayoutFlushed(heard=heard):
+            return [*_flushed(state, heard, event.why, now), *recovery.go_on(state, now)]
+        case PlayoutStarved(seconds=seconds):
+            return _starved(state, seconds, now)
+        case PlayoutStalled(seconds=seconds):
+            return [
+                Record("fault", {"part": "line", "reason": "no sound leaves", "seconds": seconds})
+            ]
+        case _:
+            assert_never(event)
+
+
+def _utterance(state: CallState, reply: Reply, utterance: int) -> Utterance:
+    return state.speech.begin(utterance or reply.utterance, "reply", reply.id)
+
+
+def _text(state: CallState, event: ReplyText, now: float) -> Effects:
+    reply = state.replies.find(event.reply)
+    if reply is None:
+        return []
+    if reply.first_token_at is None:
+        reply.first_token_at = now
+    if reply.clock is None:
+        reply.draft_text += event.text
+        return []
+    if reply.clock.first_token is None:
+        reply.clock.first_token = now
+    utterance = _utterance(state, reply, event.utterance)
+    utterance.text += event.text
+    state.history.agent(utterance.id, event.text)
+    return []
+
+
+def _expects(state: CallState, event: ReplyExpects) -> Effects:
+    reply = state.replies.find(event.reply)
+    if reply is None:
+        return []
+    if reply.clock is None:
+        reply.expects = event
+        return []
+    return [ChooseProfile(state.settings.patience(event.profile, event.expects), event.expects)]
+
+
+def _audio(state: CallState, event: AgentAudio, now: float) -> Effects:
+    if event.reply == 0:
+        return _line_audio(state, event)
+    reply = state.replies.find(event.reply)
+    if reply is None or reply.clock is None:
+        return []  # of a reply that was given up, or of a draft: nothing of it is heard
+    utterance = _utterance(state, reply, event.utterance)
+    utterance.words.extend(event.words)
+    if utterance.done:
+        return []
+    if reply.clock.first_audio is None:
+        reply.clock.first_audio = now
+    state.losses = 0
+    reply.spoke.add(utterance.id)
+    utterance.sound = True
+    state.waits.reply = now + state.settings.reply_seconds
+    state.waits.filler = None
+    state.waits.idle = None
+    return [Play(utterance.id, event.pcm, event.payload)]
+
+
+def _line_audio(state: CallState, event: AgentAudio) -> Effects:
+    """Sound of a fixed line that the gateway speaks by itself."""
+    line = state.speech.get(event.utterance)
+    if line is None or line.done:
+        return []
+    line.words.extend(event.words)
+    line.sound = True
+    return [Play(line.id, event.pcm, event.payload)]
+
+
+def _utterance_ended(state: CallState, event: UtteranceEnded) -> Effects:
+    if event.reply == 0:  # a fixed line that the gateway spoke
+        line = state.speech.get(event.utterance)
+        if line is None or line.done:
+            return []
+        line.ended = True
+        return [EndUtterance(line.id)]
+    reply = state.replies.find(event.reply)
+    if reply is None or reply.clock is None:
+        return []
+    utterance = _utterance(state, reply, event.utterance)
+    utterance.ended = True
+    utterance.asks = event.asks or utterance.text.rstrip().endswith("?")
+    return [EndUtterance(utterance.id)] if utterance.id in reply.spoke else []
+
+
+def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
+    reply = state.replies.find(reply_id)
+    if reply is None:
+        return []
+    reply.generating = False
+    if reply.clock is None:
+        return []
+    state.waits.reply = None
+    state.waits.filler = None
+    if not state.speech.sounding():
+        return _dry(
+            state, now
+        )  # everything was heard before the model was done, or there was nothing
+    return []
+
+
+def _began(state: CallState, event: AgentBeganSounding) -> Effects:
+    utterance = state.speech.get(event.utterance)
+    if utterance is None:
+        return []
+    utterance.began = event.when
+    state.tools.sounding()
+    reply = state.replies.current
+    if reply is None or reply.clock is None:
+        return []
+    if utterance.kind == "filler":
+        reply.clock.acknowledged = reply.clock.acknowledged or event.when
+        return []
+    if utterance.reply != reply.id or reply.told:
+        return []
+    reply.audible = reply.told = True
+    clock = reply.clock
+    clock.heard = event.when
+    fields: dict[str, object] = {
+        "turn": clock.turn,
+        "stages": clock.stages(),
+        "response": clock.response,
+        "drafted": clock.drafted,
+    }
+    if clock.drafted:
+        fields["draft_saved"] = clock.saved()
+    if clock.acknowledged is not None:
+        fields["acknowledged"] = clock.acknowledged - clock.speech_end
+    return [Record("turn", fields)]
+
+
+def _seconds(state: CallState, samples: int) -> float:
+    return samples / (state.info.rate if state.info is not None else 8000)
+
+
+def _heard(state: CallState, heard: Heard) -> Effects:
+    utterance = state.speech.finish(heard)
+    if utterance is None:
+        return []
+    state.history.heard(utterance.id)
+    if utterance.kind == "reply":
+        state.question_heard = utterance.asks
+    return [
+        Record(
+            "agent_spoke",
+            {
+                "utterance": utterance.id,
+                "kind": utterance.kind,
+                "text": utterance.text,
+                "seconds": _seconds(state, heard.queued),
+            },
+        )
+    ]
+
+
+def _dry(state: CallState, now: float) -> Effects:
+    """The caller has heard everything: only now is the floor theirs."""
+    state.tools.silent(now)
+    reply = state.replies.current
+    if reply is not None and reply.generating:
+        # More is to come: of this answer, or of the tool it waits for.
+        if state.waits.reply is not None and state.waits.filler is None:
+            state.waits.filler = now + SILENCE_SECONDS
+        return []
+    state.replies.current = None
+    if state.phase == "ending":
+        return state.leave()
+    if not state.caller_speaking:
+        state.waits.idle = now + state.settings.idle_seconds
+    return []
+
+
+def _starved(state: CallState, seconds: float, now: float) -> Effects:
+    """The sound stopped in the middle of an utterance, and the model does not go on."""
+    reply = state.replies.current
+    if state.phase != "open" or reply is None or state.caller_speaking:
+        return []
+    reason = f"no sound for {seconds:.1f} s in the middle of an utterance"
+    return recovery.lost(state, BackendLost(reason, "voice", reply.id, fatal=False), now)
+
+
+def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -> Effects:
+    """Say of each dropped utterance what the caller heard of it, to the model and to the log."""
+    effects: Effects = []
+    claim, state.claim = state.claim, None
+    for one in heard:
+        utterance = state.speech.finish(one)
+        if utterance is None:
+            continue
+        seconds = _seconds(state, one.heard)
+        text = utterance.heard_text(seconds, _seconds(state, one.queued))
+        state.history.cut(utterance.id, text)
+        unheard = _seconds(state, one.queued - one.heard)
+        state.question_heard = utterance.asks and utterance.ended and unheard < ASKED_SECONDS
+        if utterance.reply and state.traits.truncates and why != "hang-up":
+            effects.append(Truncate(utterance.id, seconds, text))
+        fields: dict[str, object] = {
+            "utterance": utterance.id,
+            "kind": utterance.kind,
+            "heard": seconds,
+            "error": _seconds(state, one.error),
+            "basis": one.basis,
+            "queued": _seconds(state, one.queued),
+            "heard_text": text,
+            "text": utterance.text,
+            "evidence": claim.claimed.evidence if claim is not None else why,
+        }
+        if claim is not None:
+            fields["stop_delay"] = now - claim.onset
+        effects.append(Record("interrupted", fields))
+    if state.replies.current is None and not state.caller_speaking and state.phase == "open":
+        state.waits.idle = now + state.settings.idle_seconds
+    return effects

@@ -1,0 +1,383 @@
+"""What is done when the caller speaks, pauses, finishes, cuts in, presses keys or types."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gateway.call.conversation import tool_side
+from gateway.call.conversation.replies import Reply
+from gateway.call.conversation.stages import TurnClock
+from gateway.call.conversation.state import CallerSide, CallState, Effects
+from gateway.events import (
+    BackendTurn,
+    CallerClaimed,
+    CallerKey,
+    CallerTurnEnded,
+    CallerTyped,
+    CallerWords,
+    ChooseProfile,
+    Disregard,
+    Draft,
+    DropDraft,
+    Duck,
+    Flush,
+    Hold,
+    Listen,
+    Record,
+    Respond,
+    Resume,
+)
+from turn.events import (
+    OverlapBegan,
+    OverlapDismissed,
+    OverlapHeld,
+    SpeechStarted,
+    SpeechStopped,
+    TurnDrafted,
+    TurnResumed,
+)
+
+HELD_SECONDS = 6.0
+"""A reply held for a caller who made a sound is played after this, whatever the sound was.
+Longer than the longest wait of any profile (5 s), so that a real turn always ends first."""
+
+SILENCE_SECONDS = 1.8
+"""Whatever the model does, a caller hears a word before two seconds of silence have passed."""
+LEAST_SECONDS = 0.8
+"""What a model is given in any case, when the turn itself was found to have ended late."""
+
+OWN_TURNS = (SpeechStarted, SpeechStopped, TurnDrafted, TurnResumed, CallerTurnEnded)
+"""Decisions of our turn-taking that are not wanted where the model owns turns."""
+
+
+def handle(state: CallState, event: CallerSide, now: float) -> Effects:
+    """Answer one event of the caller's side."""
+    if state.traits.owns_turns and isinstance(event, OWN_TURNS):
+        # The model decides about turns; a claim still stops the sound at once, here.
+        return _overhear(state, event, now)
+    match event:
+        case SpeechStarted():
+            return [*_listen(state, event.start), *_speech_started(state)]
+        case SpeechStopped():
+            state.caller_speaking = False
+            if state.waits.held is not None:
+                state.waits.held = now + HELD_SECONDS
+            return []
+        case TurnDrafted():
+            return _drafted(state, event, now)
+        case TurnResumed():
+            return drop_draft(state, "resumed", now)
+        case CallerTurnEnded():
+            return _turn_ended(state, event, now)
+        case OverlapBegan() | OverlapHeld() | OverlapDismissed():
+            return _overlap(state, event)
+        case CallerClaimed():
+            return claim(state, event, now)
+        case CallerWords():
+            return _words(state, event, now)
+        case CallerTyped(text=text):
+            return _typed(state, text, now)
+        case CallerKey(key=key):
+            # Turn-taking hears the key too and ends the turn that the keys make up.
+            return [Record("key", {"keys": key})]
+        case BackendTurn():
+            return _backend_turn(state, event, now)
+        case _:
+            assert_never(event)
+
+
+def drop_draft(state: CallState, why: str, now: float) -> Effects:
+    """Throw the draft away, with the reads it began."""
+    draft = state.replies.take_draft()
+    if draft is None:
+        return []
+    return [
+        *tool_side.dropped(state, draft.id, now),
+        DropDraft(draft.id),
+        Record("draft", {"outcome": "dropped", "reply": draft.id, "why": why}),
+    ]
+
+
+def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
+    """The caller takes the floor: silence first, then everything else."""
+    state.claim = event
+    state.caller_speaking = True
+    state.waits.idle = None
+    return [Flush(), *tool_side.give_up_reply(state, now)]
+
+
+def _listen(state: CallState, start: int) -> Effects:
+    """Tell the backend where a turn begins, once for each turn."""
+    if state.listening:
+        return []
+    state.listening = True
+    state.listening_from = start
+    return [Listen(start)]
+
+
+def _disregard(state: CallState) -> Effects:
+    state.listening = False
+    return [Disregard()]
+
+
+def _overlap(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
+    """Give way by degrees while a sound is judged; a sound that was no claim cost nothing."""
+    match event:
+        case OverlapBegan(start=start):
+            return [Duck(), *_listen(state, start)]
+        case OverlapHeld():
+            return [Hold()]
+        case OverlapDismissed(kind="open"):
+            return [Resume()]  # everything was said; the sound goes on as a turn
+        case OverlapDismissed(kind=kind, text=text):
+            word = "backchannel" if kind == "backchannel" else "resumed"
+            return [Resume(), *_disregard(state), Record(word, {"kind": kind, "text": text})]
+        case _:
+            assert_never(event)
+
+
+def _speech_started(state: CallState) -> Effects:
+    state.caller_speaking = True
+    state.waits.idle = None
+    reply = state.replies.current
+    if reply is not None and not reply.audible:
+        # An answer is on its way to a caller who goes on speaking: it waits for what this is.
+        state.waits.held = float("inf")
+        return [Hold()]
+    return []
+
+
+def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
+    rate = state.info.rate if state.info is not None else 8000
+    too_long = (event.end - event.start) / rate > state.settings.draft_turn_seconds
+    if (
+        not state.settings.drafts
+        or not state.traits.drafts
+        or too_long
+        or state.phase != "open"
+        or state.tools.busy
+        or state.replies.draft is not None
+    ):
+        return []
+    draft = state.replies.begin_draft(now, event.start)
+    return [
+        Draft(draft.turn, draft.id, event.start, event.end, state.history.entries()),
+        Record(
+            "draft",
+            {"outcome": "started", "reply": draft.id, "probability": event.probability},
+        ),
+    ]
+
+
+def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
+    state.caller_speaking = state.listening = False
+    if state.phase != "open":
+        return drop_draft(state, "call ending", now)
+    ended = event.ended
+    effects = _give_way(state, now)
+    state.tools.silent(now)
+    history = state.history.entries()
+    reply, drafted = state.replies.confirm(now, ended.start)
+    reply.question_heard = state.question_heard
+    state.history.begin_turn(reply.turn)
+    reply.utterance = state.speech.new_id()
+    reply.clock = TurnClock(
+        reply.turn,
+        event.speech_end,
+        now,
+        transcript=reply.transcript_at,
+        first_token=reply.first_token_at,
+        drafted=drafted,
+        draft_started=reply.started if drafted else None,
+    )
+    state.waits.reply = now + state.settings.reply_seconds
+    reply.end = ended.end
+    state.waits.filler = _bridged_at(state, event.speech_end, now)
+    text = f"(pressed {ended.keys})" if ended.keys else ""
+    effects.append(
+        Record(
+            "turn_ended",
+            {
+                "turn": reply.turn,
+                "why": ended.why,
+                "probability": ended.probability,
+                "late": ended.late,
+                "seconds": (ended.end - ended.start) / (state.info.rate if state.info else 8000),
+                "keys": ended.keys,
+            },
+        )
+    )
+    if drafted:
+        effects += _use_draft(state, reply)
+    effects.append(
+        Respond(
+            reply.turn,
+            reply.id,
+            reply.utterance,
+            ended.start,
+            ended.end,
+            history,
+            text=text,
+            drafted=drafted,
+        )
+    )
+    if drafted and reply.caller_text is not None:
+        effects += tool_side.confirmed(state, reply, now)
+    return effects
+
+
+def _bridged_at(state: CallState, speech_end: float, now: float) -> float:
+    """Say when a wait for the model is bridged: at the agent's wish, or before it is too long."""
+    if state.settings.filler_for_model:
+        return now + state.settings.filler_after
+    return max(speech_end + SILENCE_SECONDS, now + LEAST_SECONDS)
+
+
+def _use_draft(state: CallState, reply: Reply) -> Effects:
+    """Believe what was drafted, now that the turn is confirmed."""
+    effects: Effects = [Record("draft", {"outcome": "used", "reply": reply.id})]
+    if reply.caller_text:
+        effects += _believe_caller(state, reply, reply.caller_text)
+    if reply.draft_text:
+        _begin_text(state, reply, reply.draft_text)
+    if reply.expects is not None:
+        expects = reply.expects.expects
+        patience = state.settings.patience(reply.expects.profile, expects)
+        effects.append(ChooseProfile(patience, expects))
+    return effects
+
+
+def _begin_text(state: CallState, reply: Reply, text: str) -> None:
+    utterance = state.speech.begin(reply.utterance, "reply", reply.id)
+    utterance.text += text
+    state.history.agent(utterance.id, text)
+
+
+def _give_way(state: CallState, now: float) -> Effects:
+    """A new turn ended while an answer was still on its way or sounding: that one is void."""
+    current = state.replies.current
+    state.waits.held = None
+    if current is None:
+        return [Resume()]
+    unheard = not current.audible
+    owed = current.generating or bool(state.speech.sounding())
+    effects = tool_side.give_up_reply(state, now)
+    if owed:
+        effects.append(Flush())
+    if unheard and owed:
+        state.replies.unanswered = current.turn
+    return [*effects, Resume()]
+
+
+def _believe_caller(state: CallState, reply: Reply, text: str) -> Effects:
+    state.history.caller(reply.turn, text)
+    state.idle_asked = 0
+    state.replies.unanswered = None
+    return [Record("caller_spoke", {"turn": reply.turn, "text": text})]
+
+
+def _words(state: CallState, event: CallerWords, now: float) -> Effects:
+    reply = state.replies.of_turn(event.turn)
+    if reply is None or not event.final:
+        return []
+    reply.caller_text = event.text
+    reply.transcript_at = now
+    if reply.clock is None:  # still a draft: nothing of it is believed
+        return []
+    if reply.clock.transcript is None:
+        reply.clock.transcript = now
+    if event.text:
+        effects = _believe_caller(state, reply, event.text)
+        return effects + tool_side.confirmed(state, reply, now)
+    if reply.spoke:  # the model heard more than its transcriber
+        return []
+    return _wordless(state, now)
+
+
+def _wordless(state: CallState, now: float) -> Effects:
+    """A turn without words was none: go back to what was owed, or to listening."""
+    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True}), *_disregard(state)]
+    effects += tool_side.give_up_reply(state, now)
+    if state.replies.unanswered is None:
+        state.waits.idle = now + state.settings.idle_seconds
+        return effects
+    state.replies.unanswered = None
+    return effects + respond_again(state, now)
+
+
+def respond_again(state: CallState, now: float) -> Effects:
+    """Ask for an answer to what the history ends with."""
+    reply, _ = state.replies.confirm(now, 0)
+    reply.question_heard = state.question_heard
+    reply.utterance = state.speech.new_id()
+    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
+    reply.caller_text = ""
+    state.waits.reply = now + state.settings.reply_seconds
+    state.waits.filler = now + SILENCE_SECONDS
+    history = state.history.entries()
+    return [Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, again=True)]
+
+
+def _typed(state: CallState, text: str, now: float) -> Effects:
+    if state.phase != "open" or not text.strip():
+        return []
+    effects: Effects = [
+        *drop_draft(state, "typed", now),
+        Flush(),
+        *tool_side.give_up_reply(state, now),
+    ]
+    history = state.history.entries()
+    reply, _ = state.replies.confirm(now, 0)
+    reply.question_heard = state.question_heard
+    reply.utterance = state.speech.new_id()
+    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
+    reply.caller_text = text
+    state.waits.reply = now + state.settings.reply_seconds
+    state.waits.filler = now + SILENCE_SECONDS
+    effects += _believe_caller(state, reply, text)
+    effects.append(Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, text=text))
+    return effects
+
+
+def _overhear(state: CallState, event: CallerSide, now: float) -> Effects:
+    """Note when the caller's voice stopped: what a turn's response counts from, whoever ends it."""
+    match event:
+        case SpeechStarted():
+            state.voice_ended = None
+        case SpeechStopped(at=at, end=end):
+            rate = state.info.rate if state.info is not None else 8000
+            state.voice_ended = now - (at - end) / rate
+        case _:
+            pass
+    return []
+
+
+def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
+    """A model that owns turns has decided; ours only follows."""
+    match event.kind:
+        case "speech_started":
+            state.caller_speaking = True
+            state.waits.idle = None
+            return []
+        case "speech_stopped":
+            state.caller_speaking = False
+            return []
+        case "ended":
+            state.caller_speaking = False
+            reply, _ = state.replies.confirm(now, 0)
+            reply.question_heard = state.question_heard
+            reply.utterance = state.speech.new_id()
+            ended, state.voice_ended = state.voice_ended or now, None
+            reply.clock = TurnClock(reply.turn, ended, now)
+            state.history.begin_turn(reply.turn)
+            history = state.history.entries()
+            state.waits.reply = now + state.settings.reply_seconds
+            state.waits.filler = now + SILENCE_SECONDS
+            return [
+                Record("turn_ended", {"turn": reply.turn, "why": "backend"}),
+                Respond(reply.turn, reply.id, reply.utterance, 0, 0, history),
+            ]
+        case "interrupted":
+            return [Flush(), *tool_side.give_up_reply(state, now)]
+        case _:
+            assert_never(event.kind)

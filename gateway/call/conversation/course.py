@@ -1,0 +1,175 @@
+"""What is done when the call begins, waits too long, loses its backend, uses tools, or ends."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from gateway.call.conversation import recovery, tool_side
+from gateway.call.conversation.state import CallState, Course, Effects
+from gateway.events import (
+    AnsweredBy,
+    BackendLost,
+    BackendReady,
+    CallerGone,
+    CallStarted,
+    EndAsked,
+    Flush,
+    HangUp,
+    Inform,
+    Record,
+    Resume,
+    TimePassed,
+    ToolAnswered,
+    ToolAsked,
+    TransferEnded,
+    UsageReported,
+)
+
+
+def handle(state: CallState, event: Course, now: float) -> Effects:
+    """Answer one event of the call's course."""
+    match event:
+        case CallStarted():
+            return _started(state, event, now)
+        case CallerGone():
+            return _gone(state, event, now)
+        case AnsweredBy():
+            return _answered_by(event)
+        case TransferEnded():
+            return _transfer_ended(state, event, now)
+        case EndAsked(line=line, reason=reason):
+            return _end_asked(state, line, reason, now)
+        case TimePassed():
+            return _time_passed(state, now)
+        case BackendReady(name=name):
+            return [Record("backend", {"name": name, "state": "ready"})]
+        case BackendLost():
+            return recovery.lost(state, event, now)
+        case UsageReported(figures=figures):
+            return [Record("usage", dict(figures))]
+        case ToolAsked():
+            return tool_side.asked(state, event, now)
+        case ToolAnswered():
+            return tool_side.answered(state, event, now)
+        case _:
+            assert_never(event)
+
+
+def _started(state: CallState, event: CallStarted, now: float) -> Effects:
+    info = state.info = event.info
+    state.started = now
+    state.waits.limit = now + state.settings.call_seconds
+    fields = {
+        "line": info.line,
+        "from": info.caller,
+        "to": info.callee,
+        "agent": info.agent,
+        "direction": info.direction,
+        "codec": info.codec,
+    }
+    if own := info.variables.get("sip_call_id"):
+        fields["sip_call_id"] = own  # what the caller's side, and every proxy between, knows it by
+    effects: Effects = [Record("call_started", fields)]
+    greeting = state.speak(state.settings.lines.greeting, "greeting")
+    if not greeting:
+        state.waits.idle = now + state.settings.idle_seconds
+    return effects + greeting
+
+
+def _gone(state: CallState, event: CallerGone, now: float) -> Effects:
+    if state.phase == "ended":
+        return []
+    by_agent = state.phase == "ending" and state.at_end is None
+    state.phase = "ended"
+    for wait in ("idle", "reply", "filler", "held", "words", "ending", "limit"):
+        setattr(state.waits, wait, None)
+    ended_by = "failure" if event.failure else "agent" if by_agent else "caller"
+    fields = {
+        "reason": event.reason,
+        "ended_by": ended_by,
+        "seconds": now - state.started,
+        "turns": state.replies.turn,
+    }
+    if event.quality:
+        fields["quality"] = dict(event.quality)
+    return [*tool_side.call_ended(state, now), Record("call_ended", fields)]
+
+
+ANSWERED_BY = {
+    "person": "A person answered this call.",
+    "machine": "An answering machine answered this call; wait for its beep.",
+    "silence": "The call was answered, and nobody speaks.",
+    "beep": "The answering machine has beeped and records now: leave the message.",
+}
+"""What the model is told of who answered a call that was placed."""
+
+
+def _answered_by(event: AnsweredBy) -> Effects:
+    fields = {"kind": event.kind, "words": event.words, "seconds": event.seconds}
+    return [Record("answered_by", fields), Inform(ANSWERED_BY[event.kind])]
+
+
+def _transfer_ended(state: CallState, event: TransferEnded, now: float) -> Effects:
+    outcome = {"accepted": event.accepted, "reason": event.reason}
+    effects: Effects = [Record("transfer", outcome)]
+    asked, state.transferring = state.transferring and state.at_end is None, False
+    if not event.accepted and asked and state.phase == "ending":
+        state.phase = "open"
+        state.history.note(f"The transfer failed: {event.reason or 'refused'}.")
+        if state.deserted:
+            return effects + recovery.transfer_refused(state, now)
+        effects += state.speak("I'm sorry, nobody could take the call. How else can I help?")
+    return effects
+
+
+def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
+    if state.phase != "open":
+        return []
+    effects: Effects = [Flush(), *tool_side.give_up_reply(state, now), Resume()] if line else []
+    effects += state.speak(line, "goodbye")
+    state.finish_with(HangUp(reason), now)
+    return effects if line else [*effects, *state.leave()]
+
+
+def _time_passed(state: CallState, now: float) -> Effects:
+    effects: Effects = tool_side.time_passed(state, now)
+    for wait in state.waits.expired(now):
+        match wait:
+            case "idle":
+                effects += _idle(state, now)
+            case "reply":
+                late = BackendLost("no answer in time", fatal=False)
+                effects += recovery.lost(state, late, now)
+            case "filler":
+                effects += _bridge(state)
+            case "words":
+                if state.replies.current is not None:
+                    effects += tool_side.confirmed(state, state.replies.current, now)
+            case "held":
+                effects.append(Resume())
+            case "ending":
+                effects += state.leave()
+            case "limit":
+                effects += _end_asked(state, state.settings.lines.goodbye, "call limit", now)
+            case _:
+                raise AssertionError(wait)
+    return effects
+
+
+def _idle(state: CallState, now: float) -> Effects:
+    if state.phase != "open" or state.caller_speaking or state.speech.sounding():
+        return []
+    state.idle_asked += 1
+    if state.idle_asked == 1 and state.settings.lines.still_there:
+        return [Record("idle", {"asked": 1}), *state.speak(state.settings.lines.still_there)]
+    return [
+        Record("idle", {"asked": state.idle_asked}),
+        *_end_asked(state, state.settings.lines.goodbye, "caller silent", now),
+    ]
+
+
+def _bridge(state: CallState) -> Effects:
+    """The answer is late: say so, unless the caller speaks or was told just now."""
+    if state.replies.current is None or state.caller_speaking or state.speech.bridging():
+        return []
+    return state.speak(state.settings.lines.filler, "filler")

@@ -1,0 +1,47 @@
+"""The course of one call, as a pure machine: events in, effects out, time as an argument.
+
+What happens on the caller's side is in `caller_side`, on the agent's in `agent_side`, and what
+happens to the call as a whole in `course`; all three read and change the one `CallState`.
+"""
+
+from __future__ import annotations
+
+from gateway.call.conversation import agent_side, caller_side, course
+from gateway.call.conversation.history import History
+from gateway.call.conversation.state import AgentSide, CallerSide, CallState, Effects, Event
+from gateway.call.settings import ConversationSettings
+from gateway.call.tools.desk import DeskRules, ToolDesk
+from gateway.events import Entry
+from gateway.ports import BackendTraits
+
+
+class Conversation:
+    """Decides what the agent says, stops saying and does; never waits, plays or asks itself."""
+
+    def __init__(
+        self,
+        settings: ConversationSettings,
+        traits: BackendTraits,
+        history: tuple[Entry, ...] = (),
+        call_id: str = "",
+    ) -> None:
+        tools = ToolDesk(DeskRules(call_id, settings.language))
+        self.state = CallState(settings, traits, tools, history=History(history))
+
+    def handle(self, event: Event, now: float) -> Effects:
+        """Take what happened and say what is to be done, in order."""
+        if self.state.phase == "ended":
+            return []
+        if isinstance(event, CallerSide):
+            return caller_side.handle(self.state, event, now)
+        if isinstance(event, AgentSide):
+            return agent_side.handle(self.state, event, now)
+        return course.handle(self.state, event, now)
+
+    @property
+    def deadline(self) -> float | None:
+        """Loop seconds at which `TimePassed` is wanted next; None: nothing is waited for."""
+        ats = [
+            at for at in (self.state.waits.deadline, self.state.tools.deadline) if at is not None
+        ]
+        return min(ats, default=None)

@@ -1,0 +1,125 @@
+"""What is done when a backend fails: a spoken answer, the agent's fallbacks, an orderly end.
+
+The chain is walked once in a call: each loss that nothing else answers takes its next step.
+"""
+
+from __future__ import annotations
+
+from gateway.call.conversation import tool_side
+from gateway.call.conversation.caller_side import respond_again
+from gateway.call.conversation.replies import Reply
+from gateway.call.conversation.state import CallState, Effects, Loss
+from gateway.events import (
+    BackendLost,
+    Flush,
+    HangUp,
+    Record,
+    Respond,
+    Resume,
+    SwitchBackend,
+    Transfer,
+)
+
+PATIENCE = 2
+"""Failures in a row after which it is not asked again but the next fallback is tried."""
+
+RETRY = "retry"
+"""The fallback that opens the present backend once more."""
+MESSAGE = "message"
+"""The fallback that says sorry and goodbye; what also follows the last one."""
+TRANSFER = "transfer:"
+"""What the name of a target follows, in the fallback that puts the caller through."""
+
+CUT_NOTE = "The line to the assistant broke in the middle of its last words; it goes on now."
+SUMMARY = "The assistant failed in the middle of the call."
+
+
+def lost(state: CallState, event: BackendLost, now: float) -> Effects:
+    """Take a failure; nothing is owed by a reply that nobody waits for any more."""
+    if event.reply is not None and state.replies.find(event.reply) is None:
+        return []
+    fault = {"part": event.part, "reason": event.reason, "fatal": event.fatal}
+    effects: Effects = [Record("fault", fault)]
+    if state.phase != "open":
+        return effects
+    draft = state.replies.take_draft()
+    if draft is not None:
+        effects += tool_side.dropped(state, draft.id, now)
+    reply = state.replies.current
+    owed = reply if reply is not None and (reply.generating or not event.fatal) else None
+    torn = any(one.reply and not one.ended for one in state.speech.sounding())
+    state.losses += 1
+    state.loss = Loss(event.fatal, owed, torn)
+    if owed is not None:
+        effects += tool_side.give_up_reply(state, now)
+    if torn:
+        # Its end will never come, and what follows would wait for it. What was heard of it is
+        # known as soon as this is done, and then it goes on.
+        return [*effects, Flush(), Resume()]
+    return effects + go_on(state, now)
+
+
+def go_on(state: CallState, now: float) -> Effects:
+    """Answer the loss, now that the history holds what the caller heard."""
+    loss, state.loss = state.loss, None
+    if loss is None or state.phase != "open":
+        return []
+    if not loss.fatal and state.losses < PATIENCE:
+        return state.speak(state.settings.lines.again)
+    if loss.torn:
+        state.history.note(CUT_NOTE)
+    return _step(state, loss.owed, now)
+
+
+def transfer_refused(state: CallState, now: float) -> Effects:
+    """Nobody could take the call of a broken backend: the next step of the chain."""
+    return _step(state, None, now)
+
+
+def _step(state: CallState, owed: Reply | None, now: float) -> Effects:
+    """Take the next step of the chain; after the last one the call ends."""
+    chain = state.settings.fallbacks
+    step = chain[state.fallback] if state.fallback < len(chain) else MESSAGE
+    state.fallback += 1
+    effects: Effects = [Record("backend", {"name": state.backend, "state": "lost", "next": step})]
+    if step == MESSAGE:
+        effects += state.speak(state.settings.lines.apology)
+        effects += state.speak(state.settings.lines.goodbye, "goodbye")
+        state.finish_with(HangUp("backend lost"), now)
+        return effects
+    if step.startswith(TRANSFER):
+        state.deserted = True
+        effects += state.speak(state.settings.lines.apology)
+        target = step.removeprefix(TRANSFER)
+        target = state.settings.transfers.get(target, target)
+        state.finish_with(Transfer(target, SUMMARY), now)
+        return effects
+    if step != RETRY:
+        state.backend = step
+    state.losses = 0
+    if owed is not None and not state.speech.bridging():
+        effects += state.speak(state.settings.lines.filler, "filler")
+    unheard = owed is not None and owed.caller_text is None and owed.end > owed.start
+    start = owed.start if owed is not None and unheard else None
+    if state.listening and start is None:
+        start = state.listening_from
+    effects.append(SwitchBackend(state.backend, state.history.entries(), start))
+    return effects + ([] if owed is None else _ask_again(state, owed, unheard, now))
+
+
+def _ask_again(state: CallState, owed: Reply, unheard: bool, now: float) -> Effects:
+    """Put the turn to the next backend: its words, or its sound where nobody wrote it down."""
+    effects = respond_again(state, now)
+    reply = state.replies.current
+    assert reply is not None
+    if not unheard:
+        reply.caller_text = owed.caller_text or ""
+        return effects
+    reply.caller_text, reply.start, reply.end = None, owed.start, owed.end
+    assert reply.clock is not None
+    reply.clock.transcript = None
+    state.history.begin_turn(reply.turn)
+    history = state.history.entries()
+    return [
+        Respond(reply.turn, reply.id, reply.utterance, owed.start, owed.end, history),
+    ]

@@ -1,0 +1,94 @@
+"""The agent's answers: which is being drafted, which is owed, which is void."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gateway.call.conversation.stages import TurnClock
+from gateway.events import ReplyExpects
+
+
+@dataclass(slots=True)
+class Reply:
+    """One answer to one turn of the caller, drafted or confirmed."""
+
+    id: int
+    turn: int
+    started: float
+    "loop seconds"
+    start: int
+    "first voiced sample of the turn it answers"
+    end: int = 0
+    "where that turn ends; 0: it has no sound"
+    utterance: int = 0
+    "its first utterance; 0 while it is a draft"
+    clock: TurnClock | None = None
+    "None while it is a draft"
+    caller_text: str | None = None
+    "the final words it answers, once known"
+    question_heard: bool = False
+    "the turn it answers came after a question that was heard to its end"
+    draft_text: str = ""
+    "tokens that came while it was a draft"
+    expects: ReplyExpects | None = None
+    transcript_at: float | None = None
+    first_token_at: float | None = None
+    generating: bool = True
+    audible: bool = False
+    "the caller has heard some of it"
+    told: bool = False
+    "its turn's stages are in the log"
+    spoke: set[int] = field(default_factory=set)
+    "utterances that have sound"
+
+
+class Replies:
+    """Numbers turns and replies; knows the one draft and the one reply that are alive."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+        self.draft: Reply | None = None
+        self.current: Reply | None = None
+        self.unanswered: int | None = None
+        "turn whose unheard reply was given up because the caller went on"
+        self.drafts_started = 0
+        self._last_id = 0
+
+    def new(self, turn: int, now: float, start: int) -> Reply:
+        """Make a reply with the next id."""
+        self._last_id += 1
+        return Reply(self._last_id, turn, now, start)
+
+    def begin_draft(self, now: float, start: int) -> Reply:
+        """Start a draft for the turn that may be ending."""
+        self.draft = self.new(self.turn + 1, now, start)
+        self.drafts_started += 1
+        return self.draft
+
+    def take_draft(self) -> Reply | None:
+        """Give the draft, if there is one, and keep none."""
+        draft, self.draft = self.draft, None
+        return draft
+
+    def confirm(self, now: float, start: int) -> tuple[Reply, bool]:
+        """Begin the turn that ended: its reply, and whether that was drafted."""
+        self.turn += 1
+        draft = self.take_draft()
+        reply = draft if draft is not None else self.new(self.turn, now, start)
+        reply.turn = self.turn
+        self.current = reply
+        return reply, draft is not None
+
+    def find(self, reply: int) -> Reply | None:
+        """Find a reply that is alive; what comes for any other is void."""
+        for alive in (self.current, self.draft):
+            if alive is not None and alive.id == reply:
+                return alive
+        return None
+
+    def of_turn(self, turn: int) -> Reply | None:
+        """Find the living reply that answers a turn."""
+        for alive in (self.draft, self.current):
+            if alive is not None and alive.turn == turn:
+                return alive
+        return None

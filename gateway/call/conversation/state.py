@@ -1,0 +1,210 @@
+"""The one state of a conversation, which its two sides (caller and agent) read and change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.call.conversation.history import History
+from gateway.call.conversation.replies import Replies, Reply
+from gateway.call.conversation.speech import Speech, UtteranceKind
+from gateway.call.conversation.waits import Waits
+from gateway.call.settings import ConversationSettings
+from gateway.call.tools.desk import ToolDesk
+from gateway.events import (
+    AgentAudio,
+    AgentBeganSounding,
+    AgentHeard,
+    AnsweredBy,
+    BackendCommand,
+    BackendLost,
+    BackendReady,
+    BackendTurn,
+    CallerClaimed,
+    CallerGone,
+    CallerKey,
+    CallerTurnEnded,
+    CallerTyped,
+    CallerWords,
+    CallInfo,
+    CallStarted,
+    CancelTool,
+    ChooseProfile,
+    Duck,
+    EndAsked,
+    EndUtterance,
+    Flush,
+    HangUp,
+    Hold,
+    Play,
+    PlayoutDry,
+    PlayoutFlushed,
+    PlayoutStalled,
+    PlayoutStarved,
+    Record,
+    ReplyEnded,
+    ReplyExpects,
+    ReplyText,
+    Resume,
+    RunTool,
+    SendKeys,
+    Speak,
+    SwitchBackend,
+    TimePassed,
+    ToolAnswered,
+    ToolAsked,
+    Transfer,
+    TransferEnded,
+    UsageReported,
+    UtteranceEnded,
+)
+from gateway.ports import BackendTraits
+from turn.events import (
+    OverlapBegan,
+    OverlapDismissed,
+    OverlapHeld,
+    SpeechStarted,
+    SpeechStopped,
+    TurnDrafted,
+    TurnResumed,
+)
+
+TurnNews = (
+    SpeechStarted
+    | SpeechStopped
+    | TurnDrafted
+    | TurnResumed
+    | OverlapBegan
+    | OverlapHeld
+    | OverlapDismissed
+)
+CallerSide = (
+    TurnNews | CallerTurnEnded | CallerClaimed | CallerKey | CallerTyped | CallerWords | BackendTurn
+)
+AgentSide = (
+    ReplyText
+    | ReplyExpects
+    | AgentAudio
+    | UtteranceEnded
+    | ReplyEnded
+    | AgentBeganSounding
+    | AgentHeard
+    | PlayoutDry
+    | PlayoutFlushed
+    | PlayoutStalled
+    | PlayoutStarved
+)
+Course = (
+    CallStarted
+    | CallerGone
+    | AnsweredBy
+    | TransferEnded
+    | EndAsked
+    | TimePassed
+    | BackendReady
+    | BackendLost
+    | UsageReported
+    | ToolAsked
+    | ToolAnswered
+)
+Event = CallerSide | AgentSide | Course
+Effect = (
+    BackendCommand
+    | Speak
+    | Play
+    | EndUtterance
+    | Duck
+    | Hold
+    | Resume
+    | Flush
+    | RunTool
+    | CancelTool
+    | ChooseProfile
+    | SendKeys
+    | Transfer
+    | HangUp
+    | SwitchBackend
+    | Record
+)
+Effects = list[Effect]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A failure of the backend that is yet to be answered."""
+
+    fatal: bool
+    owed: Reply | None
+    "the answer that died with it"
+    torn: bool
+    "it died in the middle of an utterance"
+
+
+@dataclass(slots=True)
+class CallState:
+    """Everything a conversation knows; one owner, the `Conversation`."""
+
+    settings: ConversationSettings
+    traits: BackendTraits
+    tools: ToolDesk
+    info: CallInfo | None = None
+    speech: Speech = field(default_factory=Speech)
+    history: History = field(default_factory=History)
+    replies: Replies = field(default_factory=Replies)
+    waits: Waits = field(default_factory=Waits)
+    phase: Literal["open", "ending", "ended"] = "open"
+    caller_speaking: bool = False
+    voice_ended: float | None = None
+    "where the model owns turns: when the caller's voice stopped, by our own ear; None: it goes on"
+    listening: bool = False
+    "the backend was told where the present turn of the caller began"
+    listening_from: int = 0
+    "where that is, in samples of the caller's stream"
+    claim: CallerClaimed | None = None
+    "why playout is being flushed"
+    idle_asked: int = 0
+    losses: int = 0
+    "failures of the backend since it last gave sound"
+    fallback: int = 0
+    "how many of the fallbacks are used up"
+    backend: str = ""
+    "name of the backend that serves; empty: the agent's first"
+    loss: Loss | None = None
+    "it is answered as soon as it is known what was heard"
+    deserted: bool = False
+    "no backend serves any more: the caller is being put through to somebody"
+    question_heard: bool = False
+    "the agent's last words were a question, and the caller heard it to its end"
+    transferring: bool = False
+    "a transfer was asked for, and its outcome is not known"
+    at_end: Effect | None = None
+    "what is done once the last word was heard: HangUp or Transfer"
+    started: float = 0.0
+
+    def speak(self, text: str, kind: UtteranceKind = "line") -> Effects:
+        """Say a fixed line."""
+        if not text:
+            return []
+        utterance = self.speech.begin(self.speech.new_id(), kind)
+        utterance.text = text
+        utterance.asks = text.rstrip().endswith("?")
+        if kind != "filler":
+            self.history.agent(utterance.id, text)
+        return [Speak(utterance.id, text)]
+
+    def finish_with(self, effect: Effect, now: float) -> None:
+        """Do `effect` once everything said so far was heard, or the wait for that is over."""
+        if self.phase == "ending" and self.at_end is None:
+            return  # it was done, and is done once
+        self.phase = "ending"
+        self.at_end = effect
+        self.transferring = isinstance(effect, Transfer)
+        self.waits.idle = None
+        self.waits.reply = None
+        self.waits.ending = now + self.settings.ending_seconds
+
+    def leave(self) -> Effects:
+        """Do what the call ends with, once."""
+        at_end, self.at_end = self.at_end, None
+        self.waits.ending = None
+        return [] if at_end is None else [at_end]

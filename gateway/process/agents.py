@@ -1,0 +1,221 @@
+"""The agents at work: each file made ready once, with its backends, its voice and its tools."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import structlog
+
+from gateway.agents.format import BackendChoice
+from gateway.agents.library import AgentLibrary, shipped
+from gateway.agents.loading import Agent, ScriptedSettings
+from gateway.agents.places import AgentError
+from gateway.agents.servers import ToolServers
+from gateway.backends.cascade.cascade import Cascade, CascadeSettings
+from gateway.backends.cascade.choices.choices import Table
+from gateway.backends.cascade.models.scripted import Pace, ScriptedModel
+from gateway.backends.cascade.parts import PartMaker
+from gateway.backends.cascade.recognisers.moonshine import Moonshine
+from gateway.backends.cascade.voices.local import LocalLines, LocalVoice
+from gateway.backends.listening import Listening
+from gateway.backends.speech_models import KINDS, with_key
+from gateway.config import DefaultTurnSettings, Settings
+from gateway.events import CallInfo
+from gateway.ports import Backend, LanguageModel
+from gateway.process.ready_agent import Engagement
+from gateway.tools.store import Store
+from gateway.tools.toolbox import CallTools, Toolbox
+from inference.runtime import Runtime
+from media import private
+from turn.profile import Profile, profile
+from turn.taking import TurnSettings
+
+log = structlog.get_logger("crew")
+
+WARM_UP = "Good morning, this is a test of one, two, three words."
+
+PHONE_RATE = 8000
+"""Rate at which fixed lines are rendered before the first call: most callers come by telephone."""
+
+
+class Crew:
+    """Implements `Staff`: knows the agents and keeps what is made of their files."""
+
+    def __init__(self, settings: Settings, runtime: Runtime) -> None:
+        self._settings = settings
+        self._library = AgentLibrary(settings.agents.folder, shipped(), report=_say_broken)
+        self._servers = ToolServers()
+        self._group: asyncio.TaskGroup | None = None
+        self._runtime = runtime
+        self._moonshine = Moonshine(runtime)
+        self._voice = LocalVoice(runtime)
+        self._lines = LocalLines(self._voice)
+        self._ready: dict[str, tuple[Agent, Engagement]] = {}
+        self._boxes: list[Toolbox] = []
+
+    async def prepare(self) -> None:
+        """Load the models and render every agent's fixed lines, so that no caller waits for it."""
+        await self._warm()
+        for name in self._library.names():
+            try:
+                engaged = self.engage(name)
+            except AgentError as error:
+                if name == self._settings.agents.default:
+                    raise
+                _say_broken(error)  # its calls are refused; the others are answered
+                continue
+            for line in engaged.conversation.lines.all():
+                for rate in self._rates():
+                    await self._lines.render(line, rate)
+
+    def _rates(self) -> tuple[int, ...]:
+        """Give the rates at which callers will want fixed lines at once."""
+        webrtc = self._settings.webrtc
+        return (PHONE_RATE, webrtc.rate) if webrtc.enabled else (PHONE_RATE,)
+
+    async def _warm(self) -> None:
+        """Use voice and recogniser once: the first use of a model takes up to a second longer."""
+        self._moonshine.load()
+        self._voice.load()
+        async for spoken in self._voice.speak(_words(WARM_UP), PHONE_RATE):
+            sound = np.frombuffer(spoken.pcm, "<i2")
+            await self._runtime.run(partial(self._moonshine.write, sound, PHONE_RATE))
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Keep the agents' tool servers connected until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                group.create_task(self._servers.run())
+                await asyncio.sleep(0)
+                for name, (agent, _) in tuple(self._ready.items()):
+                    await self._complete(name, agent)
+                ready.set()
+                await asyncio.Event().wait()
+        finally:
+            self._group = None
+            for box in self._boxes:
+                await box.close()
+
+    def names(self) -> tuple[str, ...]:
+        """List the agents there are."""
+        return self._library.names()
+
+    def knows(self, agent: str) -> bool:
+        """Say whether there is an agent of this name; empty is the default one."""
+        name = agent or self._settings.agents.default
+        if name not in self._library.names():
+            return False
+        try:
+            self.engage(name)
+        except AgentError as error:  # a file that has never been good answers nobody
+            _say_broken(error)
+            return False
+        return True
+
+    def engage(self, agent: str) -> Engagement:
+        """Give the agent as its file stands now."""
+        name = agent or self._settings.agents.default
+        found = self._library.get(name)
+        known = self._ready.get(name)
+        if known is not None and known[0] is found:
+            return known[1]
+        engaged = self._make(found)
+        self._ready[name] = (found, engaged)
+        if self._group is not None:
+            self._group.create_task(self._complete(name, found))
+        return engaged
+
+    async def _complete(self, name: str, agent: Agent) -> None:
+        """Add the tools of an agent's servers; until then, or without them, it works as it is."""
+        if not agent.file.servers:
+            return
+        try:
+            whole = await self._servers.complete(agent)
+        except AgentError as error:
+            _say_broken(error)
+            return
+        if self._ready[name][0] is agent:
+            self._ready[name] = (agent, self._make(whole))
+
+    def _make(self, agent: Agent) -> Engagement:
+        makers = {"": self._backend(agent, agent.file.backend, "backend")}
+        for name, choice in agent.file.backends.items():
+            makers[name] = self._backend(agent, choice, f"backends.{name}")
+        toolbox = Toolbox(agent.tools, Store(self._store(agent)))
+        self._boxes.append(toolbox)
+
+        def tools(call: CallInfo) -> CallTools:
+            return toolbox.open(agent.context(call, datetime.now(UTC)))
+
+        return Engagement(
+            conversation=agent.conversation(),
+            turns=turn_settings(self._settings.turn, agent),
+            backend=lambda name: makers[name](),
+            tools=tools,
+            lines=self._lines,
+            note=agent.note,
+            hints=agent.file.hints,
+        )
+
+    def _store(self, agent: Agent) -> Path:
+        folder = self._settings.agents.data
+        private.make_folder(folder)
+        return folder / (agent.file.store or f"{agent.name}.sqlite")
+
+    # --- backends --------------------------------------------------------------------------------
+
+    def _backend(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
+        """Give what makes a backend for each call."""
+        match choice.kind:
+            case "cascade":
+                return self._cascade(agent, choice, path)
+            case _:
+                return self._speech_model(agent, choice, path)
+
+    def _speech_model(
+        self, agent: Agent, choice: BackendChoice, path: str
+    ) -> Callable[[], Backend]:
+        kind = KINDS[choice.kind]
+        options = agent.settings(kind.settings, choice.options, f"{path}.options")
+        settings = with_key(options, os.environ)
+        if not choice.listen:
+            return lambda: kind.make(settings)
+        return lambda: Listening(kind.make(settings), self._moonshine)
+
+    def _cascade(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
+        parts = PartMaker(
+            agent, os.environ, self._moonshine, self._voice, lambda *at: self._scripted(agent, *at)
+        )
+        recogniser = parts.recogniser(choice.recogniser, f"{path}.recogniser")
+        model = parts.model(choice.model, f"{path}.model")
+        voice = parts.voice(choice.voice, f"{path}.voice")
+        options = agent.settings(CascadeSettings, choice.options, f"{path}.options")
+        drives = bool(getattr(recogniser, "drives", False))
+        return lambda: Cascade(recogniser, model, voice, options, drives=drives)
+
+    def _scripted(self, agent: Agent, table: Table, path: str) -> LanguageModel:
+        chosen = agent.settings(ScriptedSettings, table, path)
+        pace = Pace(chosen.first_token, chosen.tokens_per_second)
+        return ScriptedModel(agent.scripts[chosen.script], pace, agent.file.language)
+
+
+async def _words(text: str) -> AsyncIterator[str]:
+    yield text
+
+
+def _say_broken(error: AgentError) -> None:
+    log.error("agent_broken", file=str(error.file), mistakes=str(error))
+
+
+def turn_settings(default: DefaultTurnSettings, agent: Agent) -> TurnSettings:
+    """Join the operator's and the agent's wishes about patience."""
+    if default.silence is not None:
+        return TurnSettings(Profile.silence(default.silence), agent.file.language)
+    return TurnSettings(profile(agent.file.turns.profile), agent.file.language)

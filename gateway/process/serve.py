@@ -1,0 +1,219 @@
+"""The composition root: what one process is made of, in the order in which it is set up."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import math
+import sys
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from gateway.call.pacer import Pacer
+from gateway.call.switchboard import AdmissionSettings, Switchboard
+from gateway.config import Settings, secrets
+from gateway.lines.sip.http import routes as sip_routes
+from gateway.lines.sip.line import SipLine
+from gateway.lines.twilio.line import TwilioLine
+from gateway.lines.webrtc.line import WebrtcLine
+from gateway.observe.journal import Journal
+from gateway.plumbing.starting import bind
+from gateway.process import health
+from gateway.process.agents import Crew
+from gateway.process.call_factory import Exchange
+from gateway.process.signals import Stopping
+from gateway.web.door import Door
+from gateway.web.site import site
+from inference.runtime import Runtime
+from inference.scheduling import LOOP_SLICE, ask_for_slices
+from media.recording import Recorder
+from turn.semantic import TurnAssessor
+from turn.vad import VoiceActivity, Voices
+from turn.vad_webrtc import WebrtcVoice
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds a thread may keep the interpreter while the loop waits for it: model threads hold it
+only between runs, and at Python's own 5 ms a frame would be late whenever one did."""
+
+log = structlog.get_logger("gateway")
+
+
+def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> int:
+    """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    ask_for_slices(LOOP_SLICE)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        try:
+            runner.run(_serve(settings, ready or _say_ready))
+        except* OSError as failures:
+            raise _first(failures) from None  # a port that is taken, said in one line
+    return 0
+
+
+def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
+    """Give the first failure of a group; what followed it is its consequence."""
+    failure = failures.exceptions[0]
+    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
+
+
+async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
+    stopping = Stopping.by_signals()
+    sockets = bind("server.host and server.port", settings.server.host, settings.server.port)
+    runtime = Runtime(settings.runtime)
+    recorder = Recorder() if settings.recording.enabled else None
+    journal = Journal(
+        settings.log, secrets(settings).values(), clock=asyncio.get_running_loop().time
+    )
+    try:
+        voices = _voices(settings, runtime)
+        assessor = TurnAssessor(runtime, on_failure=_detector_failed)
+        crew = Crew(settings, runtime)
+        await crew.prepare()
+        assessor.warm()
+        _say_loaded(runtime)
+        exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
+        pacer = Pacer(time.sleep)
+        admission = AdmissionSettings(
+            settings.limits.calls,
+            retry_after=math.ceil(settings.limits.retry_after),
+            drain_seconds=settings.server.drain,
+        )
+        switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
+        twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)
+        webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default)
+        sip = _sip(settings, switchboard, crew)
+        pages = site(settings, switchboard, crew.names)
+        # Each line and page brings its own.
+        routes = [
+            *twilio.routes(),
+            *webrtc.routes(),
+            *pages.routes(),
+            *sip_routes(lambda: sip, settings.sip.api_key),
+            *health.routes(switchboard, pacer),
+        ]
+        server = _server(settings, routes, twilio)
+        async with asyncio.TaskGroup() as group:
+            keeping = [group.create_task(_run(sip))]
+            completed = asyncio.Event()
+            keeping.append(group.create_task(crew.run(completed)))
+            await completed.wait()
+            serving = group.create_task(server.serve(sockets))
+            group.create_task(webrtc.run())
+            group.create_task(_announce(server, ready, stopping.asked, serving))
+            pacer.start()
+            await switchboard.run(stopping.asked, stopping.hurried)
+            server.should_exit = True
+            for part in (pages, webrtc, pacer):
+                part.stop()
+            for task in keeping:
+                task.cancel()
+    finally:
+        if recorder is not None:
+            recorder.close()  # first: what it could not write is told in the log
+        journal.close()
+
+
+def _settle_memory() -> None:
+    """Keep the collector off what was made for good: looking through it stops the loop for 100 ms.
+
+    Calls leave few cycles behind, so that the young generation may be looked at seldom too.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
+def _voices(settings: Settings, runtime: Runtime) -> Voices:
+    voices: Voices = WebrtcVoice() if settings.turn.vad == "webrtc" else VoiceActivity(runtime)
+    voices.attend()
+    return voices
+
+
+def _say_loaded(runtime: Runtime) -> None:
+    for loaded in runtime.loaded:
+        log.info("model_loaded", model=loaded.model, on=loaded.got, seconds=loaded.seconds)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: the gateway drains first."""
+
+    def install_signal_handlers(self) -> None:
+        """Leave signals to the gateway."""
+
+    def capture_signals(self) -> Any:
+        """Leave signals to the gateway."""
+        from contextlib import nullcontext
+
+        return nullcontext()
+
+
+async def _run(sip: SipLine | None) -> None:
+    """Serve the SIP line, where there is one."""
+    if sip is not None:
+        await sip.run()
+
+
+def _sip(settings: Settings, switchboard: Switchboard, crew: Crew) -> SipLine | None:
+    """Make the SIP line, where it is switched on."""
+
+    async def speak(agent: str, text: str, rate: int) -> bytes:
+        return (await crew.engage(agent).lines.render(text, rate)).pcm
+
+    if not settings.sip.enabled:
+        return None
+    return SipLine(settings.sip, switchboard, default_agent=settings.agents.default, speak=speak)
+
+
+def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:
+    config = uvicorn.Config(
+        # Who goes away within a request is no failure of ours.
+        Starlette(routes=routes, exception_handlers={ClientDisconnect: _gone}),
+        loop="none",
+        http=Door(),  # type: ignore[arg-type]
+        ws=twilio.upgrades(),  # type: ignore[arg-type]
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        timeout_graceful_shutdown=5,
+    )
+    return _Server(config)
+
+
+def _gone(_request: Request, _error: Exception) -> Response:
+    """Answer somebody who is not there any more."""
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
+
+
+async def _announce(
+    server: _Server,
+    ready: Callable[[str], None],
+    stop: asyncio.Event,
+    serving: asyncio.Task[None],
+) -> None:
+    """Say where the gateway listens, once it does."""
+    while not server.started:
+        if serving.done():
+            stop.set()
+            return
+        await asyncio.sleep(0.01)
+    _settle_memory()
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    ready(f"http://{host}:{port}")
+
+
+def _say_ready(address: str) -> None:
+    log.info("listening", address=address)
+
+
+def _detector_failed(error: Exception) -> None:
+    log.warning("turn_detector_failed", error=repr(error))

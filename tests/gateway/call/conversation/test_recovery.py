@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pytest
+
+from gateway.call.conversation.caller_side import SILENCE_SECONDS
+from gateway.call.settings import ConversationSettings
+from gateway.events import (
+    AgentHeard,
+    BackendLost,
+    CallerTurnEnded,
+    Entry,
+    Flush,
+    HangUp,
+    Listen,
+    PlayoutDry,
+    PlayoutFlushed,
+    PlayoutStarved,
+    ReplyText,
+    Respond,
+    Speak,
+    SwitchBackend,
+    TimePassed,
+    Transfer,
+    TransferEnded,
+)
+from tests.support.playbook import Playbook, heard, only, records
+from turn.events import SpeechStarted, TurnEnded
+
+LOST = BackendLost("connection closed")
+
+
+def greeted(*fallbacks: str) -> Playbook:
+    transfers = {"desk": "+15550100"}
+    book = Playbook(ConversationSettings(fallbacks=fallbacks, transfers=transfers))
+    book.hear_line(book.start())
+    return book
+
+
+def torn(book: Playbook) -> list[object]:
+    """Let the backend die when half of a reply's first utterance was heard."""
+    respond = book.turn("When do you open?")
+    book.happens(ReplyText(respond.reply, respond.utterance, "We open at nine"))
+    book.sound(respond, "We open at nine", 2.0)
+    effects = book.happens(LOST, 0.5)
+    assert only(effects, Flush), "what never ends would keep everything after it waiting"
+    assert not only(effects, SwitchBackend), "first it must be known what was heard"
+    return effects + book.happens(PlayoutFlushed((heard(respond.utterance, 2.0, 1.0),)))
+
+
+def test_a_reply_torn_in_the_middle_is_bridged_and_taken_up_by_the_fallback():
+    book = greeted("spare")
+    effects = torn(book)
+    (line,) = only(effects, Speak)
+    assert "moment" in line.text
+    (switch,) = only(effects, SwitchBackend)
+    (respond,) = only(effects, Respond)
+    assert (switch.name, switch.start, respond.again) == ("spare", None, True)
+    assert [(entry.role, entry.interrupted) for entry in respond.history][-3:] == [
+        ("caller", False),
+        ("agent", True),
+        ("note", False),
+    ]
+    assert effects.index(switch) < effects.index(respond)
+
+
+def test_the_chain_is_walked_in_order_and_each_step_once():
+    book = greeted("retry", "spare", "transfer:desk")
+    book.turn("Hello")
+    (switch,) = only(book.happens(LOST), SwitchBackend)
+    assert switch.name == ""
+    (switch,) = only(book.happens(LOST), SwitchBackend)
+    assert switch.name == "spare"
+    effects = book.happens(LOST)
+    assert not only(effects, SwitchBackend)
+    (line,) = only(effects, Speak)
+    book.hear_line(line)
+    assert [(each.target, bool(each.summary)) for each in only(book.effects, Transfer)] == [
+        ("+15550100", True)
+    ]
+    effects = book.happens(TransferEnded(accepted=False, reason="busy"))
+    lines = only(effects, Speak)
+    assert len(lines) == 2, "nobody is there to help any more: sorry and goodbye"
+    for line in lines:
+        book.hear_line(line)
+    assert only(book.effects, HangUp)
+
+
+def test_a_retry_of_the_spare_opens_the_spare():
+    book = greeted("spare", "retry")
+    book.turn("Hello")
+    names = [only(book.happens(LOST), SwitchBackend)[0].name for _ in range(2)]
+    assert names == ["spare", "spare"]
+
+
+def test_one_bridge_is_enough_for_losses_that_follow_at_once():
+    book = greeted("retry", "spare")
+    book.turn("Hello")
+    effects = book.happens(LOST, 0.1) + book.happens(LOST, 0.1)
+    assert len(only(effects, Speak)) == 1
+
+
+def test_a_message_ends_the_call_politely():
+    book = greeted("message")
+    book.turn("Hello")
+    lines = only(book.happens(LOST), Speak)
+    assert len(lines) == 2
+    for line in lines:
+        book.hear_line(line)
+    assert [each.reason for each in only(book.effects, HangUp)] == ["backend lost"]
+
+
+def test_a_backend_that_dies_while_nobody_waits_for_it_is_replaced_without_a_word():
+    book = greeted("spare")
+    effects = book.happens(LOST)
+    assert only(effects, SwitchBackend)
+    assert not only(effects, Speak)
+    assert not only(effects, Respond)
+
+
+def test_one_that_dies_while_the_caller_speaks_hands_on_their_sound():
+    book = greeted("spare")
+    (listen,) = only(book.happens(SpeechStarted(9000, 8800)), Listen)
+    (switch,) = only(book.happens(LOST), SwitchBackend)
+    assert switch.start == listen.start == 8800
+
+
+def test_a_turn_without_its_words_is_put_to_the_fallback_as_sound():
+    book = greeted("spare")
+    book.happens(SpeechStarted(8000, 8000))
+    ended = TurnEnded(17000, 8000, 16000, "semantic", 0.9)
+    (asked,) = only(book.happens(CallerTurnEnded(ended, book.now), 1.0), Respond)
+    effects = book.happens(LOST, 0.2)
+    (switch,) = only(effects, SwitchBackend)
+    (respond,) = only(effects, Respond)
+    assert switch.start == asked.start
+    assert (respond.start, respond.end, respond.again) == (asked.start, asked.end, False)
+    assert respond.reply != asked.reply
+
+
+def test_failures_that_are_not_fatal_are_asked_again_and_then_answered_by_the_chain():
+    book = greeted("spare")
+    first = book.turn("Hello")
+    (line,) = only(book.happens(BackendLost("oops", reply=first.reply, fatal=False)), Speak)
+    assert "again" in line.text
+    book.hear_line(line)
+    second = book.turn("Hello?")
+    effects = book.happens(BackendLost("oops", reply=second.reply, fatal=False))
+    assert only(effects, SwitchBackend)
+    assert only(effects, Respond)
+
+
+def test_a_model_that_says_nothing_never_leaves_two_seconds_of_silence():
+    book = greeted("spare")
+    book.turn("Hello")
+    quiet_since = book.now - 0.4  # the turn's end and its words came 0.4 s after the last word
+    for _ in range(4):
+        deadline = book.machine.deadline
+        assert deadline is not None
+        assert deadline - quiet_since <= 2.0
+        effects = book.happens(TimePassed(), deadline - book.now)
+        lines = only(effects, Speak)
+        if not lines:
+            break
+        book.hear_line(lines[0])
+        quiet_since = book.now
+        if only(effects, SwitchBackend):
+            break
+    assert [line.text for line in only(book.effects, Speak)][1:3] == ["One moment, please."] * 2
+
+
+def test_an_answer_in_time_is_not_bridged():
+    book = greeted()
+    respond = book.turn("Hello")
+    book.sound(respond, "Good day", 1.0)
+    deadline = book.machine.deadline
+    assert deadline is not None
+    assert deadline - book.now > SILENCE_SECONDS
+
+
+def test_a_model_that_hangs_in_the_middle_of_an_utterance_is_given_up():
+    book = greeted("spare")
+    respond = book.turn("Hello")
+    book.happens(ReplyText(respond.reply, respond.utterance, "We open at"))
+    book.sound(respond, "We open at", 0.6)
+    effects = book.happens(PlayoutStarved(1.5), 2.0)
+    assert only(effects, Flush)
+    effects = book.happens(PlayoutFlushed((heard(respond.utterance, 0.6, 0.6),)))
+    (line,) = only(effects, Speak)
+    assert "again" in line.text
+    assert book.machine.state.history.entries()[-2] == Entry(
+        "agent", "We open at", interrupted=True
+    )
+
+
+def test_what_was_complete_is_heard_to_its_end_although_the_connection_is_lost():
+    book = greeted("spare")
+    respond = book.turn("Hello")
+    utterance = book.reply(respond, "We open at nine.", 2.0)
+    effects = book.happens(LOST, 0.2)
+    assert only(effects, SwitchBackend)
+    assert not only(effects, Flush)
+    assert not only(effects, Speak)
+    book.happens(AgentHeard(heard(utterance, 2.0, 2.0, finished=True)), 2.0)
+    book.happens(PlayoutDry())
+    assert [each["text"] for each in records(book.effects, "agent_spoke")][-1] == "We open at nine."
+
+
+@pytest.mark.parametrize("fallbacks", [(), ("retry",), ("message",), ("transfer:desk",)])
+def test_every_chain_comes_to_an_end(fallbacks):
+    book = greeted(*fallbacks)
+    for _ in range(5):
+        if book.machine.state.phase != "open":
+            break
+        for line in only(book.happens(LOST, 0.5), Speak):
+            book.hear_line(line)
+        if only(book.effects, Transfer):
+            book.happens(TransferEnded(accepted=False))
+    assert book.machine.state.phase == "ending"
