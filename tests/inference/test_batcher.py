@@ -123,28 +123,25 @@ def test_a_model_that_fails_fails_its_batch_alone() -> None:
     assert play(story)[0] == 16
 
 
-def test_a_request_whose_time_passed_in_front_of_busy_threads_is_not_run() -> None:
-    async def story() -> list[list[int]]:
-        model, workers, other = Squares(), Workers(1), Squares()
-        other.go.clear()
-        workers.submit(lambda: other([1]))
-        assert other.begun.wait(10)
-        batcher = Batcher(model, workers, BatchSettings(8))
-        with pytest.raises(Refused, match="did not come in time"):
-            await batcher.ask(3, now() + 0.01)
-        other.go.set()
-        workers.close()
-        await asyncio.sleep(0)
-        return model.batches
+@pytest.mark.real_time
+async def test_a_request_whose_time_passed_in_front_of_busy_threads_is_not_run() -> None:
+    model, workers, other = Squares(), Workers(1), Squares()
+    other.go.clear()
+    workers.submit(lambda: other([1]))
+    assert other.begun.wait(10)
+    batcher = Batcher(model, workers, BatchSettings(8))
+    with pytest.raises(Refused, match="did not come in time"):
+        await batcher.ask(3, now() + 0.01)
+    other.go.set()
+    workers.close()
+    await asyncio.sleep(0)
+    got = model.batches
+    assert got == []
 
-    assert asyncio.run(story()) == []
 
-
-def test_closed_threads_refuse() -> None:
-    async def story() -> None:
-        model, workers = Squares(), Workers(1)
-        workers.close()
-        with pytest.raises(Refused, match="closed"):
-            await Batcher(model, workers).ask(3, now() + 1)
-
-    asyncio.run(story())
+@pytest.mark.real_time
+async def test_closed_threads_refuse() -> None:
+    model, workers = Squares(), Workers(1)
+    workers.close()
+    with pytest.raises(Refused, match="closed"):
+        await Batcher(model, workers).ask(3, now() + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import threading
@@ -94,15 +93,14 @@ def test_closing_refuses_what_waits_and_what_comes() -> None:
         workers.submit(lambda: 8)
 
 
-def test_a_failure_belongs_to_who_waits_and_the_thread_lives_on() -> None:
+@pytest.mark.real_time
+async def test_a_failure_belongs_to_who_waits_and_the_thread_lives_on() -> None:
     workers = Workers(1)
 
-    async def story() -> int:
-        with pytest.raises(ZeroDivisionError):
-            await workers.run(lambda: 1 // 0)
-        return await workers.run(lambda: 7)
-
-    assert asyncio.run(story()) == 7
+    with pytest.raises(ZeroDivisionError):
+        await workers.run(lambda: 1 // 0)
+    got = await workers.run(lambda: 7)
+    assert got == 7
     workers.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,24 +53,22 @@ async def ask(model: OpenAICompatibleModel, text: str) -> list[ModelEvent]:
     return [event async for event in model.stream(request(text))]
 
 
-def test_text_tools_usage_and_refusals_of_a_server_by_others(tmp_path: Path):
-    async def main() -> None:
-        async with serving(tmp_path) as model:
-            events = await ask(model, "What are your hours?")
-            texts = [event.text for event in events if isinstance(event, TextDelta)]
-            assert "".join(texts) == "We open at nine in the morning, and we close at five."
-            assert len(texts) > 3
-            usage = [event for event in events if isinstance(event, ModelUsage)]
-            assert usage
-            assert usage[-1].figures["completion_tokens"] >= 0
-            events = await ask(model, "What is the weather?")
-            (asked,) = [event for event in events if isinstance(event, ToolDelta)]
-            assert (asked.name, asked.arguments) == ("weather", {"city": "Ulm"})
-            with pytest.raises(Refused, match="503"):
-                await ask(model, "Are you busy?")
-            stream = model.stream(request("What are your hours?"))
-            await anext(stream)
-            await stream.aclose()  # type: ignore[attr-defined]
-            assert await ask(model, "What are your hours?")
-
-    asyncio.run(main())
+@pytest.mark.real_time
+async def test_text_tools_usage_and_refusals_of_a_server_by_others(tmp_path: Path):
+    async with serving(tmp_path) as model:
+        events = await ask(model, "What are your hours?")
+        texts = [event.text for event in events if isinstance(event, TextDelta)]
+        assert "".join(texts) == "We open at nine in the morning, and we close at five."
+        assert len(texts) > 3
+        usage = [event for event in events if isinstance(event, ModelUsage)]
+        assert usage
+        assert usage[-1].figures["completion_tokens"] >= 0
+        events = await ask(model, "What is the weather?")
+        (asked,) = [event for event in events if isinstance(event, ToolDelta)]
+        assert (asked.name, asked.arguments) == ("weather", {"city": "Ulm"})
+        with pytest.raises(Refused, match="503"):
+            await ask(model, "Are you busy?")
+        stream = model.stream(request("What are your hours?"))
+        await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert await ask(model, "What are your hours?")

@@ -132,7 +132,8 @@ def appointment() -> dict[str, Any]:
     return wanted.closed("remote_hangup", 62)
 
 
-def test_a_session_is_taken_and_held_to_its_end(tmp_path: Path):
+@pytest.mark.real_time
+async def test_a_session_is_taken_and_held_to_its_end(tmp_path: Path):
     async def story(bench: Bench) -> None:
         await bench.until(AgentAudio)
         speak(bench, 0, 36)
@@ -148,13 +149,10 @@ def test_a_session_is_taken_and_held_to_its_end(tmp_path: Path):
         speak(bench, 52, 60)
         await bench.until(BackendLost)
 
-    async def main() -> tuple[Bench, list[dict[str, Any]]]:
-        async with aimock.serving(tmp_path, [appointment()]) as port:
-            bench = Bench(backend(f"ws://127.0.0.1:{port}"), "l16", RATE)
-            await hold(bench, story)
-            return bench, await aimock.journal(port)
-
-    bench, journal = asyncio.run(main())
+    async with aimock.serving(tmp_path, [appointment()]) as port:
+        bench = Bench(backend(f"ws://127.0.0.1:{port}"), "l16", RATE)
+        await hold(bench, story)
+        bench, journal = bench, await aimock.journal(port)
     (taken,) = journal
     assert (taken["path"], taken["response"]["status"]) == (PATH, 200)
     assert taken["body"]["session"] == SESSION
@@ -173,7 +171,8 @@ def test_a_session_is_taken_and_held_to_its_end(tmp_path: Path):
     assert bench.of(BackendLost) == [BackendLost("the session was closed: remote_hangup")]
 
 
-def test_work_that_nobody_does_is_declined_and_the_session_closed(tmp_path: Path):
+@pytest.mark.real_time
+async def test_work_that_nobody_does_is_declined_and_the_session_closed(tmp_path: Path):
     wanted = LiveTranscript(ALONE_SESSION)
     wanted.hears(spoken(0, 10))
     delegation = {"id": "delegation", "type": "delegation", "target": "client"}
@@ -188,20 +187,18 @@ def test_work_that_nobody_does_is_declined_and_the_session_closed(tmp_path: Path
         speak(bench, 0, 10)
         await bench.until(AgentAudio)
 
-    async def main() -> tuple[Bench, RealtimeTap]:
-        async with aimock.serving(tmp_path, [fixture]) as port:
-            async with RealtimeTap(f"ws://127.0.0.1:{port}").serving() as tap:
-                bench = Bench(backend(tap.url, delegation="client"), "l16", RATE)
-                await hold(bench, story)
-            return bench, tap
-
-    bench, tap = asyncio.run(main())
+    async with aimock.serving(tmp_path, [fixture]) as port:
+        async with RealtimeTap(f"ws://127.0.0.1:{port}").serving() as tap:
+            bench = Bench(backend(tap.url, delegation="client"), "l16", RATE)
+            await hold(bench, story)
+        bench, tap = bench, tap
     assert not bench.of(BackendLost)
     ours = [event["type"] for side, event in tap.events if side == "ours"]
     assert ours[-2:] == ["session.commentary.append", "session.close"]
     assert not tap.of("theirs", "aimock.error"), "all that we sent is what was written down"
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("settings", "codec", "why"),
     [
@@ -211,40 +208,35 @@ def test_work_that_nobody_does_is_declined_and_the_session_closed(tmp_path: Path
     ],
     ids=["unknown model", "a telephone's sound", "not as written down"],
 )
-def test_a_start_that_is_not_taken_is_a_loss_that_says_why(
+async def test_a_start_that_is_not_taken_is_a_loss_that_says_why(
     settings: dict[str, Any], codec: str, why: str, tmp_path: Path
 ):
     async def story(bench: Bench) -> None:
         async with asyncio.timeout(4):  # less than a session is waited for
             await bench.until(BackendLost)
 
-    async def main() -> Bench:
-        async with aimock.serving(tmp_path, [appointment()]) as port:
-            bench = Bench(backend(f"ws://127.0.0.1:{port}", **settings), codec, RATE)
-            await hold(bench, story)
-            return bench
-
-    bench = asyncio.run(main())
+    async with aimock.serving(tmp_path, [appointment()]) as port:
+        bench = Bench(backend(f"ws://127.0.0.1:{port}", **settings), codec, RATE)
+        await hold(bench, story)
+        bench = bench
     assert bench.events == [BackendLost(f"the server refused a session of {why}")]
 
 
-def test_a_caller_whose_model_is_not_taken_is_told_and_let_go(tmp_path: Path):
+@pytest.mark.real_time
+async def test_a_caller_whose_model_is_not_taken_is_told_and_let_go(tmp_path: Path):
     async def story(caller: Caller) -> None:
         await asyncio.sleep(10)
 
-    async def main() -> Caller:
-        async with aimock.serving(tmp_path, [appointment()]) as port:
-            sentences = Sentences()
-            caller = Caller(
-                Parts(LevelRecogniser(sentences), None, ClauseTones()),  # type: ignore[arg-type]
-                sentences,
-                ConversationSettings(lines=FixedLines("Hello.", apology="Sorry.", goodbye="Bye.")),
-                backends=lambda name: backend(f"ws://127.0.0.1:{port}", model="gpt-live-9"),
-            )
-            await caller.run(story)
-            return caller
-
-    caller = asyncio.run(main())
+    async with aimock.serving(tmp_path, [appointment()]) as port:
+        sentences = Sentences()
+        caller = Caller(
+            Parts(LevelRecogniser(sentences), None, ClauseTones()),  # type: ignore[arg-type]
+            sentences,
+            ConversationSettings(lines=FixedLines("Hello.", apology="Sorry.", goodbye="Bye.")),
+            backends=lambda name: backend(f"ws://127.0.0.1:{port}", model="gpt-live-9"),
+        )
+        await caller.run(story)
+        caller = caller
     (fault,) = caller.log.of("fault")
     assert fault["reason"] == (
         "the server refused a session of gpt-live-9: Invalid Live client command"

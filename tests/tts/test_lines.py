@@ -94,13 +94,11 @@ def test_without_a_folder_lines_are_in_memory() -> None:
     process.runtime.close()
 
 
-def test_all_lines_are_made_ready_at_each_rate(lives: list[Process]) -> None:
+@pytest.mark.real_time
+async def test_all_lines_are_made_ready_at_each_rate(lives: list[Process]) -> None:
     process = lives[0]
 
-    async def prepare() -> None:
-        await process.lines.prepare(["Hello.", "Goodbye."], [1000, 2000])
-
-    asyncio.run(prepare())
+    await process.lines.prepare(["Hello.", "Goodbye."], [1000, 2000])
     for text in ("Hello.", "Goodbye."):
         for rate in (1000, 2000):
             assert process.lines.ready(text, rate) is not None

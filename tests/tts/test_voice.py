@@ -107,13 +107,11 @@ def test_what_was_said_before_is_not_made_again(voice: ClauseVoice, engine: Type
     assert len(engine.rendered) == made
 
 
-def test_another_rate_is_another_sound(voice: ClauseVoice, engine: Typewriter) -> None:
-    async def both() -> None:
-        await voice.say("Hello.", 1000)
-        await voice.say("Hello.", 2000)
-        await voice.say(" Hello. ", 2000)
-
-    asyncio.run(both())
+@pytest.mark.real_time
+async def test_another_rate_is_another_sound(voice: ClauseVoice, engine: Typewriter) -> None:
+    await voice.say("Hello.", 1000)
+    await voice.say("Hello.", 2000)
+    await voice.say(" Hello. ", 2000)
     assert engine.rendered == ["Hello.", "Hello."]
 
 
@@ -127,53 +125,49 @@ def test_a_text_without_any_words_is_nothing(voice: ClauseVoice) -> None:
     assert speak(voice, "Silent") == []
 
 
-def test_the_next_clause_is_made_while_one_plays(voice: ClauseVoice, engine: Typewriter) -> None:
+@pytest.mark.real_time
+async def test_the_next_clause_is_made_while_one_plays(
+    voice: ClauseVoice, engine: Typewriter
+) -> None:
     """And not all of them, however much text there is."""
     text = "".join(f"Clause {chr(97 + number)} is here. " for number in range(20))
 
-    async def one() -> None:
-        speaking = voice.speak(tokens(text, len(text)), RATE)
-        await anext(speaking)
-        # The one thread takes the least urgent job last.
-        await voice.say("Marker.", RATE, Priority.DRAFT)
-        assert len(engine.rendered) == AHEAD + 1
-        await speaking.aclose()
-
-    asyncio.run(one())
+    speaking = voice.speak(tokens(text, len(text)), RATE)
+    await anext(speaking)
+    # The one thread takes the least urgent job last.
+    await voice.say("Marker.", RATE, Priority.DRAFT)
+    assert len(engine.rendered) == AHEAD + 1
+    await speaking.aclose()
 
 
-def test_closing_leaves_nothing_running(voice: ClauseVoice, engine: Typewriter) -> None:
+@pytest.mark.real_time
+async def test_closing_leaves_nothing_running(voice: ClauseVoice, engine: Typewriter) -> None:
     text = "First one here. Second one here. Third one here. Fourth one here."
 
-    async def cut_in() -> None:
-        speaking = voice.speak(tokens(text, len(text)), RATE)
+    speaking = voice.speak(tokens(text, len(text)), RATE)
+    await anext(speaking)
+    engine.gate.clear()
+    await speaking.aclose()
+    engine.gate.set()
+    with pytest.raises(StopAsyncIteration):
         await anext(speaking)
-        engine.gate.clear()
-        await speaking.aclose()
-        engine.gate.set()
-        with pytest.raises(StopAsyncIteration):
-            await anext(speaking)
-        await voice.say("Marker.", RATE)
-
-    asyncio.run(cut_in())
+    await voice.say("Marker.", RATE)
     # The second may have begun before the end; nothing after it.
     assert "Third one here. " not in engine.rendered
     assert engine.rendered[-1] == "Marker."
 
 
-def test_cancelling_drops_what_waits(voice: ClauseVoice, engine: Typewriter) -> None:
+@pytest.mark.real_time
+async def test_cancelling_drops_what_waits(voice: ClauseVoice, engine: Typewriter) -> None:
     text = "First one here. Second one here. Third one here."
     engine.gate.clear()
 
-    async def hang_up() -> None:
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(collect(voice, text))
-            await asyncio.to_thread(engine.begun.wait, 10)
-            task.cancel()
-        engine.gate.set()
-        await voice.say("Marker.", RATE)
-
-    asyncio.run(hang_up())
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(collect(voice, text))
+        await asyncio.to_thread(engine.begun.wait, 10)
+        task.cancel()
+    engine.gate.set()
+    await voice.say("Marker.", RATE)
     assert engine.rendered == ["First one here. ", "Marker."]
 
 
@@ -189,11 +183,9 @@ def test_a_voice_that_fails_is_an_os_error(voice: ClauseVoice, engine: Typewrite
     assert len(speak(voice, "Hello.")) == 1
 
 
-def test_a_whole_text_has_its_pauses_inside(voice: ClauseVoice) -> None:
-    async def say() -> Sound:
-        return await voice.say("Hello there. Goodbye.", RATE)
-
-    sound = asyncio.run(say())
+@pytest.mark.real_time
+async def test_a_whole_text_has_its_pauses_inside(voice: ClauseVoice) -> None:
+    sound = await voice.say("Hello there. Goodbye.", RATE)
     hello, goodbye = 10 * len("Hello there."), 10 * len("Goodbye.")
     assert len(sound.pcm) == 2 * (hello + goodbye + int(PAUSES["."] * RATE))
     assert sound.words[1].start == pytest.approx(hello / RATE + PAUSES["."])

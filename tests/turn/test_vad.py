@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from inference.runtime import Runtime
 from media.frame import Samples
 from media.resample import convert
-from tests.support import virtual_time
 from tests.turn.recordings import recordings, telephone
 from turn.events import VoiceScored
 from turn.silero import FULL_SCALE
@@ -262,75 +261,66 @@ def test_if_nobody_judges_the_oldest_windows_are_given_up(voices: VoiceActivity)
     assert [each.level for each in scored] == pytest.approx(expected.tolist(), abs=1e-3)
 
 
-def test_results_come_at_the_moment_the_sound_does(voices: VoiceActivity) -> None:
+async def test_results_come_at_the_moment_the_sound_does(voices: VoiceActivity) -> None:
     """In virtual time, frames every 20 ms: a window is heard of when its last frame comes."""
     recording = telephone("complete")[0]
     heard: list[tuple[float, VoiceScored]] = []
 
-    async def story() -> None:
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-        voices.attend()
-        stream = voices.open(8000, lambda found: heard.append((loop.time() - begun, found)))
-        for number in range(100):
-            await asyncio.sleep(begun + number * 0.02 - loop.time())
-            stream.feed(recording.samples[number * 160 : (number + 1) * 160])
-        await asyncio.sleep(0.05)
-        stream.close()
-
-    virtual_time.run(story())
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    voices.attend()
+    stream = voices.open(8000, lambda found: heard.append((loop.time() - begun, found)))
+    for number in range(100):
+        await asyncio.sleep(begun + number * 0.02 - loop.time())
+        stream.feed(recording.samples[number * 160 : (number + 1) * 160])
+    await asyncio.sleep(0.05)
+    stream.close()
     assert len(heard) == 62
     completed = [(each.end - 1) // 160 * 0.02 for _, each in heard]
     assert [when for when, _ in heard] == pytest.approx(completed, abs=1e-6)
 
 
-def test_what_is_asked_for_often_is_done_once_after_what_the_loop_reads_meanwhile() -> None:
-    async def story() -> list[str]:
-        loop = asyncio.get_running_loop()
-        done: list[str] = []
-        soon = Soon(lambda: done.append("act"))
+async def test_what_is_asked_for_often_is_done_once_after_what_the_loop_reads_meanwhile() -> None:
+    loop = asyncio.get_running_loop()
+    done: list[str] = []
+    soon = Soon(lambda: done.append("act"))
+    soon.ask()
+    await asyncio.sleep(0.1)
+    assert done == []  # not before it has begun
+    soon.begin()
+
+    def packet(name: str, then: Callable[[], object]) -> None:
+        done.append(name)
         soon.ask()
-        await asyncio.sleep(0.1)
-        assert done == []  # not before it has begun
-        soon.begin()
+        then()
 
-        def packet(name: str, then: Callable[[], object]) -> None:
-            done.append(name)
-            soon.ask()
-            then()
-
-        for _ in range(2):
-            # The second comes while the first is handled, as what a loop reads next does.
-            packet("one", lambda: loop.call_soon(packet, "two", lambda: None))
-            packet("one", lambda: None)
-            assert "act" not in done[-2:]
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-        return done
-
-    assert virtual_time.run(story()) == ["one", "one", "two", "act"] * 2
+    for _ in range(2):
+        # The second comes while the first is handled, as what a loop reads next does.
+        packet("one", lambda: loop.call_soon(packet, "two", lambda: None))
+        packet("one", lambda: None)
+        assert "act" not in done[-2:]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    got = done
+    assert got == ["one", "one", "two", "act"] * 2
 
 
-def test_a_long_backlog_lets_the_loop_run_in_between(voices: VoiceActivity) -> None:
+async def test_a_long_backlog_lets_the_loop_run_in_between(voices: VoiceActivity) -> None:
     """Ten seconds come at once: a few windows of them are judged in one go."""
     passes = 0
     heard: list[tuple[int, VoiceScored]] = []
 
-    async def story() -> None:
-        nonlocal passes
-        loop = asyncio.get_running_loop()
-        voices.attend()
-        stream = voices.open(8000, lambda found: heard.append((passes, found)))
-        stream.feed(np.zeros(80000, np.int16))
-        begun = loop.time()
-        while len(heard) < 80000 // 256 and passes < 1000:
-            passes += 1
-            await asyncio.sleep(0)
-        assert loop.time() == begun
-        stream.close()
-
-    virtual_time.run(story())
+    loop = asyncio.get_running_loop()
+    voices.attend()
+    stream = voices.open(8000, lambda found: heard.append((passes, found)))
+    stream.feed(np.zeros(80000, np.int16))
+    begun = loop.time()
+    while len(heard) < 80000 // 256 and passes < 1000:
+        passes += 1
+        await asyncio.sleep(0)
+    assert loop.time() == begun
+    stream.close()
     assert [each.start for _, each in heard] == [n * 256 for n in range(80000 // 256)]
     goes = sorted({when for when, _ in heard})
     counts = [sum(when == go for when, _ in heard) for go in goes]

@@ -29,7 +29,6 @@ from gateway.events import (
 )
 from gateway.ports import BackendEvent, BackendStart
 from media.frame import AudioFrame
-from tests.support.virtual_time import run
 
 
 def start(codec: str = "pcmu") -> BackendStart:
@@ -41,32 +40,29 @@ def frame(number: int) -> AudioFrame:
     return AudioFrame(bytes(320), 8000, number * 160, bytes([number]) * 160, "pcmu")
 
 
-def test_the_example_model_repeats_a_turn_back_bit_exactly():
+async def test_the_example_model_repeats_a_turn_back_bit_exactly():
     events: list[BackendEvent] = []
 
-    async def main() -> None:
-        async def call(socket: ServerConnection) -> None:
-            await Call(socket).run()
+    async def call(socket: ServerConnection) -> None:
+        await Call(socket).run()
 
-        async with serve(call, "127.0.0.1", 0, compression=None) as server:
-            port = next(iter(server.sockets)).getsockname()[1]
-            backend = BridgeBackend(BridgeSettings(f"ws://127.0.0.1:{port}"))
-            async with asyncio.TaskGroup() as group:
-                for number in range(10):  # sound from before the model is ready is not lost
-                    backend.hear(frame(number))
-                task = group.create_task(backend.run(start(), events.append))
-                await until(events, BackendReady)
-                for number in range(10, 20):
-                    backend.hear(frame(number))
-                backend.perform(Listen(5 * 160))
-                backend.perform(Respond(1, 1, 7, 5 * 160, 15 * 160))
-                await until(events, ReplyEnded)
-                backend.perform(Truncate(7, 0.1, ""))
-                backend.perform(CancelReply(1))
-                task.cancel()
-            await asyncio.sleep(1)
-
-    run(main())
+    async with serve(call, "127.0.0.1", 0, compression=None) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        backend = BridgeBackend(BridgeSettings(f"ws://127.0.0.1:{port}"))
+        async with asyncio.TaskGroup() as group:
+            for number in range(10):  # sound from before the model is ready is not lost
+                backend.hear(frame(number))
+            task = group.create_task(backend.run(start(), events.append))
+            await until(events, BackendReady)
+            for number in range(10, 20):
+                backend.hear(frame(number))
+            backend.perform(Listen(5 * 160))
+            backend.perform(Respond(1, 1, 7, 5 * 160, 15 * 160))
+            await until(events, ReplyEnded)
+            backend.perform(Truncate(7, 0.1, ""))
+            backend.perform(CancelReply(1))
+            task.cancel()
+        await asyncio.sleep(1)
     sound = [event for event in events if isinstance(event, AgentAudio)]
     expected = b"".join(frame(n).payload for n in range(5, 15))
     assert b"".join(event.payload for event in sound) == expected
@@ -74,32 +70,29 @@ def test_the_example_model_repeats_a_turn_back_bit_exactly():
     assert UtteranceEnded(1, 7) in events
 
 
-def test_a_model_that_asks_for_a_tool_and_then_dies():
+async def test_a_model_that_asks_for_a_tool_and_then_dies():
     events: list[BackendEvent] = []
     told: list[dict[str, object]] = []
 
-    async def main() -> None:
-        async def call(socket: ServerConnection) -> None:
-            told.append(json.loads(await socket.recv()))
-            await socket.send('{"type":"ready"}')
-            await socket.send('{"type":"tool","reply":1,"ask":"a","name":"t","arguments":{"q":1}}')
-            told.append(json.loads(await socket.recv()))
-            await socket.send("nonsense")
-            await socket.send('{"type":"never heard of"}')
-            await socket.close(1011, "out of memory")
+    async def call(socket: ServerConnection) -> None:
+        told.append(json.loads(await socket.recv()))
+        await socket.send('{"type":"ready"}')
+        await socket.send('{"type":"tool","reply":1,"ask":"a","name":"t","arguments":{"q":1}}')
+        told.append(json.loads(await socket.recv()))
+        await socket.send("nonsense")
+        await socket.send('{"type":"never heard of"}')
+        await socket.close(1011, "out of memory")
 
-        async with serve(call, "127.0.0.1", 0, compression=None) as server:
-            port = next(iter(server.sockets)).getsockname()[1]
-            settings = BridgeSettings(f"ws://127.0.0.1:{port}", api_key="secret")
-            backend = BridgeBackend(settings)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(backend.run(start(), events.append))
-                await until(events, ToolAsked)
-                backend.perform(AnswerTool(1, "a", "t", {"r": 2}, True, 9))
-                await until(events, BackendLost)
-            await asyncio.sleep(1)
-
-    run(main())
+    async with serve(call, "127.0.0.1", 0, compression=None) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        settings = BridgeSettings(f"ws://127.0.0.1:{port}", api_key="secret")
+        backend = BridgeBackend(settings)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(backend.run(start(), events.append))
+            await until(events, ToolAsked)
+            backend.perform(AnswerTool(1, "a", "t", {"r": 2}, True, 9))
+            await until(events, BackendLost)
+        await asyncio.sleep(1)
     assert told[0]["history"] == [{"role": "caller", "text": "hello"}]
     assert told[1]["result"] == {"r": 2}
     (lost,) = [event for event in events if isinstance(event, BackendLost)]

@@ -8,7 +8,6 @@ from gateway.events import BackendCommand, BackendLost, BackendReady, CallInfo, 
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 from tests.support.cascade_parts import FRAME, RATE, LevelRecogniser, Sentences, speech
-from tests.support.virtual_time import run
 
 START = BackendStart(CallInfo("c1", "twilio", "test"), "")
 
@@ -35,27 +34,24 @@ class Model:
         self.commands.append(command)
 
 
-def test_the_model_hears_everything_and_turn_taking_has_words():
-    async def main() -> None:
-        sentences = Sentences()
-        said = sentences.add("wait a moment")
-        model, told = Model(), list[BackendEvent]()
-        both = Listening(model, LevelRecogniser(sentences))
-        assert both.traits is model.traits
-        assert (await both.words(0, 1)).text == "", "nothing is known before it runs"
-        both.hear(AudioFrame(bytes(2 * FRAME), RATE, 0))
-        async with asyncio.TaskGroup() as group:
-            group.create_task(both.run(START, told.append))
-            await asyncio.sleep(0.01)
-            both.perform(Listen(FRAME))
-            for number in range(1, 50):
-                both.hear(AudioFrame(speech(said, FRAME), RATE, number * FRAME))
-            assert (await both.words(FRAME, 50 * FRAME)).text == "wait a moment"
-            both.perform(Disregard())
-            model.lost.set()
-        assert len(model.frames) == 50
-        assert model.commands == [Listen(FRAME), Disregard()]
-        assert told == [BackendReady("model"), BackendLost("gone")]
-        assert (await both.words(0, 1)).text == ""
-
-    run(main())
+async def test_the_model_hears_everything_and_turn_taking_has_words():
+    sentences = Sentences()
+    said = sentences.add("wait a moment")
+    model, told = Model(), list[BackendEvent]()
+    both = Listening(model, LevelRecogniser(sentences))
+    assert both.traits is model.traits
+    assert (await both.words(0, 1)).text == "", "nothing is known before it runs"
+    both.hear(AudioFrame(bytes(2 * FRAME), RATE, 0))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(both.run(START, told.append))
+        await asyncio.sleep(0.01)
+        both.perform(Listen(FRAME))
+        for number in range(1, 50):
+            both.hear(AudioFrame(speech(said, FRAME), RATE, number * FRAME))
+        assert (await both.words(FRAME, 50 * FRAME)).text == "wait a moment"
+        both.perform(Disregard())
+        model.lost.set()
+    assert len(model.frames) == 50
+    assert model.commands == [Listen(FRAME), Disregard()]
+    assert told == [BackendReady("model"), BackendLost("gone")]
+    assert (await both.words(0, 1)).text == ""

@@ -287,28 +287,25 @@ class Loopback:
         self.closed.set()
 
 
-def test_the_call_is_handed_over_before_a_connection_is_eight_minutes_old():
+async def test_the_call_is_handed_over_before_a_connection_is_eight_minutes_old():
     settings = NovaSettings()
     assert settings.session_seconds + settings.late_seconds + 5 < 480
     OPENED.clear()
 
-    async def main() -> list[BackendEvent]:
-        def make(start: BackendStart) -> Session:
-            return Session(start, settings, 8000, Conversion("pcmu", 8000, 8000, passes=False))
+    def make(start: BackendStart) -> Session:
+        return Session(start, settings, 8000, Conversion("pcmu", 8000, 8000, passes=False))
 
-        reach = Reach("nova", "", {}, 5.0, settings.session_seconds, settings.late_seconds)
-        backend = SessionBackend(nova_traits(settings), reach, make, Loopback)
-        told: list[BackendEvent] = []
-        history = (Entry("caller", "I am Jack"),)
-        start = BackendStart(CallInfo("c1", "twilio", "test"), "Be kind.", recall=lambda: history)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(backend.run(start, told.append))
-            await asyncio.sleep(400)
-            backend.hear(AudioFrame(bytes(320), 8000, 0))
-            task.cancel()
-        return told
-
-    told = run(main())
+    reach = Reach("nova", "", {}, 5.0, settings.session_seconds, settings.late_seconds)
+    backend = SessionBackend(nova_traits(settings), reach, make, Loopback)
+    told: list[BackendEvent] = []
+    history = (Entry("caller", "I am Jack"),)
+    start = BackendStart(CallInfo("c1", "twilio", "test"), "Be kind.", recall=lambda: history)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(backend.run(start, told.append))
+        await asyncio.sleep(400)
+        backend.hear(AudioFrame(bytes(320), 8000, 0))
+        task.cancel()
+    told = told
     first, second = OPENED
     assert first.sent[-3:] == ["contentEnd", "promptEnd", "sessionEnd"]
     assert first.gone

@@ -214,7 +214,7 @@ def test_a_response_that_fails_is_a_loss_of_that_reply_only():
     play(story, [Answer(fails="server_error")])
 
 
-def test_a_cut_connection_and_a_refused_one_are_fatal_losses_that_name_no_secret():
+def test_a_cut_connection_is_a_fatal_loss_that_names_no_secret():
     async def story(bench: Bench, server: FakeRealtime) -> None:
         await bench.until(BackendReady)
         await server.drop()
@@ -225,17 +225,16 @@ def test_a_cut_connection_and_a_refused_one_are_fatal_losses_that_name_no_secret
 
     play(story, [Answer("x")])
 
-    async def refused() -> None:
-        backend = realtime_backend(RealtimeSettings(url="ws://127.0.0.1:1/x", api_key="sk-secret"))
-        events: list[BackendEvent] = []
-        info = CallInfo("c1", "twilio", "test")
-        await backend.run(BackendStart(info, ""), events.append)
-        (lost,) = events
-        assert isinstance(lost, BackendLost)
-        assert lost.fatal
-        assert "sk-secret" not in lost.reason
 
-    run(refused())
+async def test_a_refused_connection_is_a_fatal_loss_that_names_no_secret():
+    backend = realtime_backend(RealtimeSettings(url="ws://127.0.0.1:1/x", api_key="sk-secret"))
+    events: list[BackendEvent] = []
+    info = CallInfo("c1", "twilio", "test")
+    await backend.run(BackendStart(info, ""), events.append)
+    (lost,) = events
+    assert isinstance(lost, BackendLost)
+    assert lost.fatal
+    assert "sk-secret" not in lost.reason
 
 
 def test_a_session_is_renewed_in_a_quiet_moment_and_carries_the_conversation():

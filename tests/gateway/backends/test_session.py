@@ -20,7 +20,6 @@ from gateway.backends.session import SessionBackend
 from gateway.backends.socket import ModelSocket
 from gateway.events import BackendLost
 from tests.support.model_server import Bench, ModelServer, Wire
-from tests.support.virtual_time import run
 
 MAKES: list[Callable[[str], SessionBackend]] = [
     lambda url: realtime_backend(RealtimeSettings(url=url, model="gpt-nine")),
@@ -34,24 +33,21 @@ async def mute(wire: Wire, message: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("make", MAKES, ids=["realtime", "live", "gemini"])
-def test_a_call_that_ends_before_the_session_is_up_leaves_no_connection(make):
+async def test_a_call_that_ends_before_the_session_is_up_leaves_no_connection(make):
     server = ModelServer(mute, lambda sent: None, lambda got: None)
 
-    async def main() -> None:
-        async with server.serving():
-            async with asyncio.TaskGroup() as group:
-                call = group.create_task(Bench(make(server.url)).run())
-                await asyncio.sleep(0.5)
-                assert [wire.socket.state for wire in server.wires] == [State.OPEN]
-                call.cancel()
+    async with server.serving():
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(Bench(make(server.url)).run())
             await asyncio.sleep(0.5)
-            assert [wire.socket.state for wire in server.wires] == [State.CLOSED]
-
-    run(main())
+            assert [wire.socket.state for wire in server.wires] == [State.OPEN]
+            call.cancel()
+        await asyncio.sleep(0.5)
+        assert [wire.socket.state for wire in server.wires] == [State.CLOSED]
 
 
 @pytest.mark.parametrize("seconds", [0.5, 10.0], ids=["out of time", "cancelled"])
-def test_a_connection_that_nobody_waits_for_any_longer_is_closed_when_it_opens(seconds):
+async def test_a_connection_that_nobody_waits_for_any_longer_is_closed_when_it_opens(seconds):
     served: list[ServerConnection] = []
 
     async def take(connection: ServerConnection) -> None:
@@ -61,34 +57,28 @@ def test_a_connection_that_nobody_waits_for_any_longer_is_closed_when_it_opens(s
     async def think(connection: ServerConnection, request: Any) -> None:
         await asyncio.sleep(2.0)
 
-    async def main() -> None:
-        async with serve(take, "127.0.0.1", 0, process_request=think) as server:
-            port = next(iter(server.sockets)).getsockname()[1]
-            socket = ModelSocket(lambda message: None)
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await socket.open(f"ws://127.0.0.1:{port}", {}, seconds)
-            await asyncio.sleep(2.0)
-            assert [connection.state for connection in served] == [State.CLOSED]
-
-    run(main())
+    async with serve(take, "127.0.0.1", 0, process_request=think) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        socket = ModelSocket(lambda message: None)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await socket.open(f"ws://127.0.0.1:{port}", {}, seconds)
+        await asyncio.sleep(2.0)
+        assert [connection.state for connection in served] == [State.CLOSED]
 
 
 @pytest.mark.parametrize("make", MAKES[:2], ids=["realtime", "live"])
-def test_a_refusal_names_the_model_and_counts_by_whatever_name_it_comes(make):
+async def test_a_refusal_names_the_model_and_counts_by_whatever_name_it_comes(make):
     async def refuse(connection: ServerConnection) -> None:
         await connection.send('{"type":"proxy.error","error":{"message":"not today"}}')
         await connection.wait_closed()
 
-    async def main() -> None:
-        async with serve(refuse, "127.0.0.1", 0) as server:
-            port = next(iter(server.sockets)).getsockname()[1]
-            bench = Bench(make(f"ws://127.0.0.1:{port}"))
-            await bench.run()
-            why = "the server refused a session of gpt-nine: not today"
-            assert bench.events == [BackendLost(why)]
-
-    run(main())
+    async with serve(refuse, "127.0.0.1", 0) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        bench = Bench(make(f"ws://127.0.0.1:{port}"))
+        await bench.run()
+        why = "the server refused a session of gpt-nine: not today"
+        assert bench.events == [BackendLost(why)]
 
 
 @pytest.mark.parametrize("wire", [live_wire, realtime_wire], ids=["live", "realtime"])

@@ -159,8 +159,8 @@ def make(number: int) -> tuple[Call, Log]:
     return call, log
 
 
-def test_a_call_that_breaks_ends_alone_and_the_clock_of_the_others_goes_on():
-    async def main() -> None:
+async def test_a_call_that_breaks_ends_alone_and_the_clock_of_the_others_goes_on():
+    with capture_logs() as lines:
         broken, log = make(1)
         well, other_log = make(2)
         pacer = Pacer()
@@ -181,9 +181,6 @@ def test_a_call_that_breaks_ends_alone_and_the_clock_of_the_others_goes_on():
         assert log.of("fault")[0]["reason"] == "internal error"
         assert not other_log.of("fault")
         assert other_log.of("call_ended")
-
-    with capture_logs() as lines:
-        run(main())
     assert [line["event"] for line in lines if line["log_level"] == "error"] == ["call_broke"]
 
 

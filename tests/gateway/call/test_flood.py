@@ -14,7 +14,6 @@ from gateway.call.flood import KEYS, Flood
 from gateway.events import CallerGone, CallerKey, CallerTyped
 from gateway.ports import LineEvent
 from tests.gateway.call.test_call import make
-from tests.support.virtual_time import run
 
 
 @pytest.mark.parametrize(("gap", "keys"), [(0.0, 40), (0.05, 40), (0.2, 2000)])
@@ -58,28 +57,25 @@ def test_what_is_taken_is_never_more_than_allowed(gaps: list[float]) -> None:
     ids=["keys", "texts"],
 )
 @pytest.mark.parametrize("to_the_end", [True, False])
-def test_a_call_takes_no_flood_and_tells_it_once(
+async def test_a_call_takes_no_flood_and_tells_it_once(
     press: Callable[[], LineEvent], kind: str, line: str, most: int, to_the_end: bool
 ) -> None:
-    async def story() -> None:
-        call, log = make(1)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(call.run())
-            await asyncio.sleep(0.1)
-            for _ in range(3000):
-                call.notice(press())
-            if not to_the_end:
-                call.tick(asyncio.get_running_loop().time())
-                assert log.of("input_dropped") == []
-                await asyncio.sleep(2)
-                call.tick(asyncio.get_running_loop().time())
-                assert len(log.of("input_dropped")) == 1
-            call.notice(CallerGone("done"))
-        assert len(log.of(line)) < most
-        (dropped,) = log.of("input_dropped")
-        assert dropped["kind"] == kind
-        assert dropped["count"] >= 3000 - most
-        names = [event for _, event, _ in log.lines]
-        assert names.index("input_dropped") < names.index("call_ended")
-
-    run(story())
+    call, log = make(1)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(call.run())
+        await asyncio.sleep(0.1)
+        for _ in range(3000):
+            call.notice(press())
+        if not to_the_end:
+            call.tick(asyncio.get_running_loop().time())
+            assert log.of("input_dropped") == []
+            await asyncio.sleep(2)
+            call.tick(asyncio.get_running_loop().time())
+            assert len(log.of("input_dropped")) == 1
+        call.notice(CallerGone("done"))
+    assert len(log.of(line)) < most
+    (dropped,) = log.of("input_dropped")
+    assert dropped["kind"] == kind
+    assert dropped["count"] >= 3000 - most
+    names = [event for _, event, _ in log.lines]
+    assert names.index("input_dropped") < names.index("call_ended")

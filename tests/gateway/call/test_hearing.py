@@ -19,7 +19,6 @@ from gateway.ports import BackendStart, BackendTraits
 from inference.runtime import Runtime
 from media.frame import AudioFrame
 from tests.support.cascade_call import FakeLeg, LineBook, Log, Silent, Tools
-from tests.support.virtual_time import run
 from turn.events import TurnInput, TurnOutput, VoiceScored
 from turn.vad import VoiceActivity
 
@@ -72,10 +71,12 @@ class One:
 
 
 @pytest.mark.parametrize("broken", [0, 1, 2])
-def test_turn_taking_that_raises_ends_its_call_alone(voices: VoiceActivity, broken: int) -> None:
+async def test_turn_taking_that_raises_ends_its_call_alone(
+    voices: VoiceActivity, broken: int
+) -> None:
     """Wherever in a batch it is: the windows of the others are handed out all the same."""
 
-    async def main() -> list[One]:
+    with capture_logs() as lines:
         voices.attend()
         calls = [
             One(voices, f"c{n}", breaks_from=4 * WINDOW if n == broken else None) for n in range(3)
@@ -91,10 +92,7 @@ def test_turn_taking_that_raises_ends_its_call_alone(voices: VoiceActivity, brok
             assert [each.done() for each in running] == [n == broken for n in range(3)]
             for each in calls:
                 each.call.notice(CallerGone("done"))
-        return calls
-
-    with capture_logs() as lines:
-        calls = run(main())
+        calls = calls
     told = [each for each in lines if each["log_level"] == "error"]
     assert [(each["event"], each["call_id"]) for each in told] == [("call_broke", f"c{broken}")]
     for number, each in enumerate(calls):
@@ -108,26 +106,23 @@ def test_turn_taking_that_raises_ends_its_call_alone(voices: VoiceActivity, brok
             assert each.log.of("call_ended")
 
 
-def test_a_call_that_breaks_at_every_window_says_so_once(voices: VoiceActivity) -> None:
+async def test_a_call_that_breaks_at_every_window_says_so_once(voices: VoiceActivity) -> None:
     """Also where many windows are handed out in one go."""
 
-    async def main() -> One:
+    with capture_logs() as lines:
         voices.attend()
         one = One(voices, "c1", breaks_from=2 * WINDOW)
         async with asyncio.TaskGroup() as group:
             group.create_task(one.call.run())
             await asyncio.sleep(0.1)
             one.call.hear(AudioFrame(bytes(2 * 10 * WINDOW), RATE, 0))
-        return one
-
-    with capture_logs() as lines:
-        one = run(main())
+        one = one
     assert [each["event"] for each in lines if each["log_level"] == "error"] == ["call_broke"]
     assert len(one.log.of("fault")) == 1
     assert one.taking.windows == [0, WINDOW, 2 * WINDOW]
 
 
-def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceActivity) -> None:
+async def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceActivity) -> None:
     """What is asked about a window before turn-taking hears of it is fenced as well."""
 
     class Broken:
@@ -148,15 +143,12 @@ def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceActivity)
         lambda recent: Broken(),
     )
 
-    async def main() -> None:
-        async with asyncio.TaskGroup() as group:
-            hearing.begin(group, lambda event: None, words, broke=lambda: broke.append("told"))
-            hearing.scored(VoiceScored(0, WINDOW, 0.9, -20.0))
-        hearing.close()
-
     async def words(start: int, end: int) -> str:
         return ""
 
-    run(main())
+    async with asyncio.TaskGroup() as group:
+        hearing.begin(group, lambda event: None, words, broke=lambda: broke.append("told"))
+        hearing.scored(VoiceScored(0, WINDOW, 0.9, -20.0))
+    hearing.close()
     assert broke == ["told"]
     assert taking.windows == []

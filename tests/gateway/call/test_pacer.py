@@ -76,34 +76,32 @@ def test_a_loop_with_few_legs_never_sleeps() -> None:
     assert handled == 400
 
 
-def test_the_loop_rests_no_more_when_legs_have_gone() -> None:
-    async def main() -> list[float]:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualTimeLoop)
-        slept: list[float] = []
+async def test_the_loop_rests_no_more_when_legs_have_gone() -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
+    slept: list[float] = []
 
-        def sleep(seconds: float) -> None:
-            slept.append(loop.time())
-            loop.block(seconds)
+    def sleep(seconds: float) -> None:
+        slept.append(loop.time())
+        loop.block(seconds)
 
-        pacer = Pacer(sleep)
-        pacer.start()
-        legs = [Leg() for _ in range(BUSY)]
-        for leg in legs:
-            pacer.add(leg)
-        await asyncio.sleep(0.5)
-        pacer.remove(legs[0])
-        left = loop.time()
-        await asyncio.sleep(0.5)
-        pacer.add(legs[0])
-        back = loop.time()
-        await asyncio.sleep(0.5)
-        pacer.stop()
-        assert any(at < left for at in slept)
-        assert any(at > back for at in slept)
-        return [at for at in slept if left + FRAME_SECONDS < at < back]
-
-    assert run(main()) == []
+    pacer = Pacer(sleep)
+    pacer.start()
+    legs = [Leg() for _ in range(BUSY)]
+    for leg in legs:
+        pacer.add(leg)
+    await asyncio.sleep(0.5)
+    pacer.remove(legs[0])
+    left = loop.time()
+    await asyncio.sleep(0.5)
+    pacer.add(legs[0])
+    back = loop.time()
+    await asyncio.sleep(0.5)
+    pacer.stop()
+    assert any(at < left for at in slept)
+    assert any(at > back for at in slept)
+    got = [at for at in slept if left + FRAME_SECONDS < at < back]
+    assert got == []
 
 
 class Desk:
@@ -149,25 +147,22 @@ class Desk:
 
 
 @pytest.mark.parametrize(("legs", "rests"), RESTS.items())
-def test_a_tick_goes_before_what_can_be_read_and_that_is_done_with_before_the_next_rest(
+async def test_a_tick_goes_before_what_can_be_read_and_that_is_done_with_before_the_next_rest(
     legs: int, rests: int
 ) -> None:
-    async def main() -> list[str]:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualTimeLoop)
-        with Desk(PASSES - 1, loop.block) as desk:  # this loop reads at the end of a pass
-            pacer = Pacer(desk.sleep)
-            pacer.start()
-            pacer.add(desk)
-            for _ in range(legs - 1):
-                pacer.add(Leg())
-            await asyncio.sleep(0.5)
-            pacer.stop()
-        return desk.beats
-
     steps = [f"step {number}" for number in range(PASSES)]
     frame = ["rest", *steps] * (rests - 1) + ["rest", "send", "tick", *steps]
-    found = run(main())
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
+    with Desk(PASSES - 1, loop.block) as desk:  # this loop reads at the end of a pass
+        pacer = Pacer(desk.sleep)
+        pacer.start()
+        pacer.add(desk)
+        for _ in range(legs - 1):
+            pacer.add(Leg())
+        await asyncio.sleep(0.5)
+        pacer.stop()
+    found = desk.beats
     assert found[:2] == ["send", "tick"]
     frames = len(found[2:]) // len(frame)
     assert frames >= 20

@@ -123,17 +123,14 @@ def test_a_drain_ends_with_its_last_call() -> None:
     assert [line["event"] for line in lines] == ["draining"]
 
 
-def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
-    async def main() -> None:
-        from gateway.events import CallerGone, CallStarted
+async def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
+    from gateway.events import CallerGone, CallStarted
 
-        call, log = make(1)
-        info = CallInfo("c1", "sip", "test", variables={"sip_call_id": "abc@far"})
-        async with asyncio.TaskGroup() as group:
-            group.create_task(call.run())
-            await asyncio.sleep(0.1)
-            call.post(CallStarted(info))
-            call.post(CallerGone("done"))
-        assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"
-
-    run(main())
+    call, log = make(1)
+    info = CallInfo("c1", "sip", "test", variables={"sip_call_id": "abc@far"})
+    async with asyncio.TaskGroup() as group:
+        group.create_task(call.run())
+        await asyncio.sleep(0.1)
+        call.post(CallStarted(info))
+        call.post(CallerGone("done"))
+    assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"

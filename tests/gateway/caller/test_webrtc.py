@@ -13,64 +13,51 @@ from gateway.caller.webrtc import WebrtcCaller
 from gateway.ports import Refusal
 from tests.gateway.lines.webrtc.harness import serving
 from tests.support.sip_answers import Parties, tone
-from tests.support.virtual_time import run
 
 RATE = 24000
 
 
-def test_what_is_said_comes_back_and_is_measured() -> None:
-    async def work() -> None:
-        parties = Parties(echo=True)
-        async with serving(parties) as served:
-            said = recording("tone", bytes(RATE) + tone(600, 1.5, RATE) + bytes(RATE), RATE)
-            plan = CallPlan((Say(said),), hang_up_after=5.0, greeting=0.0)
-            report = await place_call(plan, parse_target(f"webrtc:{served.url}"))
-            assert (report.answered, report.ended_by, report.reason) == (True, "caller", "done")
-            assert report.problems == ()
-            assert report.call_id == parties.all[0].leg.info.call_id
-            (turn,) = report.turns
-            assert turn.reply_seconds == pytest.approx(1.5, abs=0.1)
-            assert report.missing_or_late_frames == 0
-
-    run(work())
+async def test_what_is_said_comes_back_and_is_measured() -> None:
+    parties = Parties(echo=True)
+    async with serving(parties) as served:
+        said = recording("tone", bytes(RATE) + tone(600, 1.5, RATE) + bytes(RATE), RATE)
+        plan = CallPlan((Say(said),), hang_up_after=5.0, greeting=0.0)
+        report = await place_call(plan, parse_target(f"webrtc:{served.url}"))
+        assert (report.answered, report.ended_by, report.reason) == (True, "caller", "done")
+        assert report.problems == ()
+        assert report.call_id == parties.all[0].leg.info.call_id
+        (turn,) = report.turns
+        assert turn.reply_seconds == pytest.approx(1.5, abs=0.1)
+        assert report.missing_or_late_frames == 0
 
 
-def test_keys_are_pressed_on_the_data_channel() -> None:
-    async def work() -> None:
-        parties = Parties()
-        async with serving(parties) as served:
-            plan = CallPlan(keys=(Keys("42#", 1.0),), hang_up_after=3.0)
-            await place_call(plan, parse_target(f"webrtc:{served.url}"))
-            assert parties.all[0].keys == "42#"
-
-    run(work())
+async def test_keys_are_pressed_on_the_data_channel() -> None:
+    parties = Parties()
+    async with serving(parties) as served:
+        plan = CallPlan(keys=(Keys("42#", 1.0),), hang_up_after=3.0)
+        await place_call(plan, parse_target(f"webrtc:{served.url}"))
+        assert parties.all[0].keys == "42#"
 
 
-def test_a_refusal_is_no_answer() -> None:
-    async def work() -> None:
-        parties = Parties()
-        parties.refusal = Refusal("busy", 5, "All lines are busy.")
-        async with serving(parties) as served:
-            report = await place_call(CallPlan(), parse_target(f"webrtc:{served.url}"))
-            assert not report.answered
-            assert report.reason == "HTTP 503 All lines are busy."
+async def test_a_refusal_is_no_answer() -> None:
+    parties = Parties()
+    parties.refusal = Refusal("busy", 5, "All lines are busy.")
+    async with serving(parties) as served:
         report = await place_call(CallPlan(), parse_target(f"webrtc:{served.url}"))
-        assert "not reached" in report.reason
+        assert not report.answered
+        assert report.reason == "HTTP 503 All lines are busy."
+    report = await place_call(CallPlan(), parse_target(f"webrtc:{served.url}"))
+    assert "not reached" in report.reason
 
-    run(work())
 
-
-def test_lost_frames_are_missed_at_the_gateway() -> None:
-    async def work() -> None:
-        parties = Parties(echo=False)
-        async with serving(parties) as served:
-            caller = WebrtcCaller(served.url, loses=lambda frame: frame % 10 == 3)
-            phone = Phone(CallPlan(hang_up_after=4.0), caller.form, NetworkSettings())
-            await caller.call("x", phone)
-            quality = parties.all[0].leg.stream.quality(0.0)  # type: ignore[attr-defined]
-            assert quality.lost == pytest.approx(20, abs=2)
-
-    run(work())
+async def test_lost_frames_are_missed_at_the_gateway() -> None:
+    parties = Parties(echo=False)
+    async with serving(parties) as served:
+        caller = WebrtcCaller(served.url, loses=lambda frame: frame % 10 == 3)
+        phone = Phone(CallPlan(hang_up_after=4.0), caller.form, NetworkSettings())
+        await caller.call("x", phone)
+        quality = parties.all[0].leg.stream.quality(0.0)  # type: ignore[attr-defined]
+        assert quality.lost == pytest.approx(20, abs=2)
 
 
 @pytest.mark.parametrize("address", ["webrtc:", "webrtc:ws://host/webrtc/desk", "webrtc:host"])

@@ -93,17 +93,15 @@ def test_a_call_of_two_turns_and_a_cut_in(running: GatewayProcess) -> None:
     assert reason(lines) == [("caller", "caller hung up")]
 
 
-def test_calls_in_progress_finish_after_sigterm(running: GatewayProcess) -> None:
-    async def story() -> list[tuple[str, Phone]]:
-        async with asyncio.TaskGroup() as group:
-            plan = CallPlan(hang_up_after=4.0)
-            calls = [group.create_task(place(running, plan)) for _ in range(2)]
-            await calls_in_progress(running, 2)
-            running.process.send_signal(signal.SIGTERM)
-            assert await turned_away(running)
-        return [call.result() for call in calls]
-
-    calls = asyncio.run(story())
+@pytest.mark.real_time
+async def test_calls_in_progress_finish_after_sigterm(running: GatewayProcess) -> None:
+    async with asyncio.TaskGroup() as group:
+        plan = CallPlan(hang_up_after=4.0)
+        calls = [group.create_task(place(running, plan)) for _ in range(2)]
+        await calls_in_progress(running, 2)
+        running.process.send_signal(signal.SIGTERM)
+        assert await turned_away(running)
+    calls = [call.result() for call in calls]
     assert [phone.outcome for _, phone in calls] == [("caller", "done")] * 2
     assert running.process.wait(20) == 0
     assert len(reason(running.lines())) == 2
@@ -131,17 +129,15 @@ def test_past_the_drain_limit_calls_are_ended_with_a_word(tmp_path: Path) -> Non
     assert "end this call" in said[-1].text("text")
 
 
-def test_a_killed_process_leaves_a_log_and_a_recording(running: GatewayProcess) -> None:
-    async def story() -> None:
-        async with asyncio.TaskGroup() as group:
-            call = group.create_task(place(running, CallPlan(hang_up_after=30.0)))
-            await calls_in_progress(running, 1)
-            await asyncio.sleep(4.0)
-            running.process.kill()
-            await call
-
+@pytest.mark.real_time
+async def test_a_killed_process_leaves_a_log_and_a_recording(running: GatewayProcess) -> None:
     begun = time.monotonic()
-    asyncio.run(story())
+    async with asyncio.TaskGroup() as group:
+        call = group.create_task(place(running, CallPlan(hang_up_after=30.0)))
+        await calls_in_progress(running, 1)
+        await asyncio.sleep(4.0)
+        running.process.kill()
+        await call
     lines = running.lines()
     assert lines[0].event == "call_started"
     (recording,) = running.recordings.rglob("*.wav")
@@ -173,17 +169,15 @@ def test_what_a_gateway_keeps_is_for_its_owner_alone(running: GatewayProcess) ->
         assert path.stat().st_mode & 0o777 == mode, path
 
 
-def test_a_peer_that_sends_no_whole_request_is_let_go(running: GatewayProcess) -> None:
-    async def story() -> bytes:
-        host, port = running.address.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"POST /twilio/voice HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\na=")
-        said = await reader.read()
-        writer.close()
-        call = await place(running, CallPlan(hang_up_after=2.0))
-        assert call[1].outcome == ("caller", "done")
-        return said
-
-    said = asyncio.run(story())
+@pytest.mark.real_time
+async def test_a_peer_that_sends_no_whole_request_is_let_go(running: GatewayProcess) -> None:
+    host, port = running.address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"POST /twilio/voice HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\na=")
+    said = await reader.read()
+    writer.close()
+    call = await place(running, CallPlan(hang_up_after=2.0))
+    assert call[1].outcome == ("caller", "done")
+    said = said
     assert said.startswith(b"HTTP/1.1 408 ")
     assert b"Traceback" not in running.messages.read_bytes()

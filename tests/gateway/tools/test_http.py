@@ -140,7 +140,8 @@ def test_a_write_of_which_nothing_is_known_is_not_sent_again(tmp_path: Path, fir
     assert second.requests == []
 
 
-def test_over_a_real_socket(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_over_a_real_socket(tmp_path: Path) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\n{"a": 1}')
@@ -148,13 +149,11 @@ def test_over_a_real_socket(tmp_path: Path) -> None:
         writer.close()
         await writer.wait_closed()
 
-    async def talk() -> Json:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        tool = HttpTool(READ, HttpEndpoint(f"http://127.0.0.1:{port}/"))
-        async with server:
-            result = await tool.run({}, CONTEXT, Store(tmp_path / "h.sqlite"))
-        await tool.close()
-        return result
-
-    assert asyncio.run(talk()) == {"a": 1}
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    tool = HttpTool(READ, HttpEndpoint(f"http://127.0.0.1:{port}/"))
+    async with server:
+        result = await tool.run({}, CONTEXT, Store(tmp_path / "h.sqlite"))
+    await tool.close()
+    got = result
+    assert got == {"a": 1}

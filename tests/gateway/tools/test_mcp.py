@@ -110,15 +110,13 @@ def test_a_tool_that_fails_and_one_that_is_not_there(tmp_path: Path) -> None:
     assert "no stock list" in with_shop(Shop(), talk)
 
 
-def test_a_server_that_does_not_come_is_said_so() -> None:
-    async def alone() -> None:
-        connection = McpConnection("shop", McpServer(command=("nothing",)))
-        with pytest.raises(ToolFailed, match="shop did not come"):
-            await connection.tools(seconds=0.01)
-        with pytest.raises(ToolFailed, match="shop is away"):
-            await connection.call("price", {}, {})
-
-    asyncio.run(alone())
+@pytest.mark.real_time
+async def test_a_server_that_does_not_come_is_said_so() -> None:
+    connection = McpConnection("shop", McpServer(command=("nothing",)))
+    with pytest.raises(ToolFailed, match="shop did not come"):
+        await connection.tools(seconds=0.01)
+    with pytest.raises(ToolFailed, match="shop is away"):
+        await connection.call("price", {}, {})
 
 
 PROGRAM = """
@@ -138,26 +136,24 @@ server.run("stdio")
 """
 
 
-def test_a_program_that_dies_is_started_again(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_a_program_that_dies_is_started_again(tmp_path: Path) -> None:
     program = tmp_path / "shop.py"
     program.write_text(PROGRAM)
     store = Store(tmp_path / "m.sqlite")
 
-    async def talk() -> list[object]:
-        server = McpServer(command=(sys.executable, str(program)))
-        connection = McpConnection("shop", server)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(connection.run())
-            change = partial(as_wished, entry=ToolEntry(mcp="shop", effect="read"))
-            tools = await connection.tools(change=change)
-            first = await tools["count"].run({}, CONTEXT, store)
-            with pytest.raises(ToolFailed) as failed:
-                await tools["crash"].run({}, CONTEXT, store)
-            assert failed.value.code == "unreachable"
-            await connection.up()
-            second = await tools["count"].run({}, CONTEXT, store)
-            task.cancel()
-        return [first, second]
-
-    first, second = asyncio.run(talk())
+    server = McpServer(command=(sys.executable, str(program)))
+    connection = McpConnection("shop", server)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(connection.run())
+        change = partial(as_wished, entry=ToolEntry(mcp="shop", effect="read"))
+        tools = await connection.tools(change=change)
+        first = await tools["count"].run({}, CONTEXT, store)
+        with pytest.raises(ToolFailed) as failed:
+            await tools["crash"].run({}, CONTEXT, store)
+        assert failed.value.code == "unreachable"
+        await connection.up()
+        second = await tools["count"].run({}, CONTEXT, store)
+        task.cancel()
+    first, second = [first, second]
     assert first != second

@@ -10,27 +10,24 @@ from gateway.tools.context import ToolFailed
 from gateway.tools.threads import MOST, in_thread
 
 
-def test_a_result_and_an_error_come_back():
-    async def main() -> None:
-        assert await in_thread(lambda: 7) == 7
-        with pytest.raises(ZeroDivisionError):
-            await in_thread(lambda: 1 // 0)
-
-    asyncio.run(main())
+@pytest.mark.real_time
+async def test_a_result_and_an_error_come_back():
+    assert await in_thread(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        await in_thread(lambda: 1 // 0)
 
 
-def test_an_exit_is_an_error_and_no_end():
-    async def main() -> None:
-        with pytest.raises(RuntimeError, match=r"exit\(3\)"):
-            await in_thread(sys.exit, 3)
-
-    asyncio.run(main())
+@pytest.mark.real_time
+async def test_an_exit_is_an_error_and_no_end():
+    with pytest.raises(RuntimeError, match=r"exit\(3\)"):
+        await in_thread(sys.exit, 3)
 
 
-def test_tools_that_hang_are_left_behind_and_further_ones_are_refused_at_once():
+@pytest.mark.real_time
+async def test_tools_that_hang_are_left_behind_and_further_ones_are_refused_at_once():
     release = threading.Event()
 
-    async def main() -> None:
+    try:
         async with asyncio.TaskGroup() as group:
             hanging = [group.create_task(in_thread(release.wait)) for _ in range(MOST)]
             await asyncio.sleep(0)
@@ -38,9 +35,6 @@ def test_tools_that_hang_are_left_behind_and_further_ones_are_refused_at_once():
                 await in_thread(lambda: 7)
             for task in hanging:
                 task.cancel()
-
-    try:
-        asyncio.run(main())  # ends although every thread still hangs
     finally:
         release.set()
     for thread in [one for one in threading.enumerate() if one.name == "tool"]:

@@ -83,36 +83,32 @@ def test_who_sees_calls(calls: str, address: str, shown: bool) -> None:
         assert get("/console/calls", address, calls=calls).status_code == 403
 
 
-def test_calls_are_streamed_until_the_gateway_stops(tmp_path: Path) -> None:
+async def test_calls_are_streamed_until_the_gateway_stops(tmp_path: Path) -> None:
     log = tmp_path / "calls.jsonl"
     log.write_bytes(b"".join(line + b"\n" for line in STORY))
 
-    async def work() -> list[str]:
-        served = pages(log)
-        route = next(
-            r for r in served.routes() if isinstance(r, Route) and r.path == "/console/calls"
-        )
-        sent: list[str] = []
-        gone = asyncio.Event()
+    served = pages(log)
+    route = next(r for r in served.routes() if isinstance(r, Route) and r.path == "/console/calls")
+    sent: list[str] = []
+    gone = asyncio.Event()
 
-        async def receive() -> dict[str, Any]:
-            await gone.wait()
-            return {"type": "http.disconnect"}
+    async def receive() -> dict[str, Any]:
+        await gone.wait()
+        return {"type": "http.disconnect"}
 
-        async def send(message: Any) -> None:
-            sent.append(message.get("body", b"").decode())
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b"").decode())
 
-        scope = {
-            "type": "http", "method": "GET", "path": "/console/calls", "headers": [],
-            "query_string": b"", "client": ("127.0.0.1", 5), "http_version": "1.1",
-        }  # fmt: skip
-        async with asyncio.TaskGroup() as group:
-            group.create_task(route.app(scope, receive, send))
-            await asyncio.sleep(1)
-            served.stop()
-        return sent
-
-    body = "".join(run(work()))
+    scope = {
+        "type": "http", "method": "GET", "path": "/console/calls", "headers": [],
+        "query_string": b"", "client": ("127.0.0.1", 5), "http_version": "1.1",
+    }  # fmt: skip
+    async with asyncio.TaskGroup() as group:
+        group.create_task(route.app(scope, receive, send))
+        await asyncio.sleep(1)
+        served.stop()
+    got = sent
+    body = "".join(got)
     events = dict(
         part.removeprefix("event: ").split("\ndata: ", 1)
         for part in body.split("\n\n")

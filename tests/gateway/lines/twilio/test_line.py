@@ -34,7 +34,6 @@ from tests.gateway.lines.twilio.harness import (
     start_message,
     upgrade,
 )
-from tests.support import virtual_time
 
 SECURED = TwilioSettings(auth_token="12345")
 
@@ -43,14 +42,11 @@ def stream_signature(port: int) -> dict[str, str]:
     return {"X-Twilio-Signature": sign("12345", f"wss://127.0.0.1:{port}/twilio/stream")}
 
 
-def test_an_unsecured_stream_names_its_agent_and_parties() -> None:
-    async def story() -> FakeAnswer:
-        async with serving() as served, far_end(served) as far:
-            given = {"agent": "sales", "from": "+1", "to": "+2", "tenant": "acme"}
-            await far.start(customParameters=given)
-            return served.answer
-
-    answer = virtual_time.run(story())
+async def test_an_unsecured_stream_names_its_agent_and_parties() -> None:
+    async with serving() as served, far_end(served) as far:
+        given = {"agent": "sales", "from": "+1", "to": "+2", "tenant": "acme"}
+        await far.start(customParameters=given)
+        answer = served.answer
     info = answer.leg.info
     assert answer.asked == ["sales"]
     assert (info.call_id, info.agent, info.caller, info.callee) == (CALL, "sales", "+1", "+2")
@@ -59,27 +55,24 @@ def test_an_unsecured_stream_names_its_agent_and_parties() -> None:
 
 
 @pytest.mark.parametrize(("settings", "lines"), [(TwilioSettings(), 1), (SECURED, 0)])
-def test_a_line_without_a_secret_says_so_at_its_start(settings: TwilioSettings, lines: int) -> None:
-    async def story() -> None:
+async def test_a_line_without_a_secret_says_so_at_its_start(
+    settings: TwilioSettings, lines: int
+) -> None:
+    with capture_logs() as logs:
         async with serving(settings):
             pass
-
-    with capture_logs() as logs:
-        virtual_time.run(story())
     assert [line["event"] for line in logs] == ["twilio_unsecured"] * lines
 
 
-def test_a_token_brings_the_webhooks_ticket_and_is_not_told_on() -> None:
-    async def story() -> FakeAnswer:
+async def test_a_token_brings_the_webhooks_ticket_and_is_not_told_on() -> None:
+    with log_lines() as logs:
         async with serving(SECURED) as served:
             now = asyncio.get_running_loop().time()
             served.line._tickets.issue("t0k3n", Ticket(CALL, "sales", "+1", "+2"), now)
             async with far_end(served, **stream_signature(served.port)) as far:
                 await far.start(customParameters={"token": "t0k3n", "agent": "other"})
-                return served.answer
-
-    with log_lines() as logs:
-        info = virtual_time.run(story()).leg.info
+                got = served.answer
+        info = got.leg.info
     assert (info.agent, info.caller, info.callee) == ("sales", "+1", "+2")
     assert "t0k3n" not in json.dumps([logs, dict(info.variables)], default=str)
 
@@ -92,19 +85,16 @@ def test_a_token_brings_the_webhooks_ticket_and_is_not_told_on() -> None:
         ({"token": "of another"}, "token of another call"),
     ],
 )
-def test_a_secured_stream_without_its_token_is_refused(
+async def test_a_secured_stream_without_its_token_is_refused(
     parameters: dict[str, str], said: str
 ) -> None:
-    async def story() -> tuple[tuple[int, str], FakeAnswer]:
+    with log_lines() as logs:
         async with serving(SECURED) as served:
             now = asyncio.get_running_loop().time()
             served.line._tickets.issue("of another", Ticket("CA2", "sales"), now)
             async with far_end(served, **stream_signature(served.port)) as far:
                 await far.start(customParameters=parameters)
-                return await far.closed(), served.answer
-
-    with log_lines() as logs:
-        closed, answer = virtual_time.run(story())
+                closed, answer = await far.closed(), served.answer
     assert closed == (1008, said)
     assert not answer.legs
     assert [one["reason"] for one in logs if one["event"] == "stream_refused"] == [said]
@@ -114,90 +104,73 @@ def test_a_secured_stream_without_its_token_is_refused(
     ("kind", "code"),
     [("busy", 1013), ("draining", 1013), ("unknown_agent", 1008), ("forbidden", 1008)],
 )
-def test_a_call_that_may_not_come_is_told_why(kind: Any, code: int) -> None:
-    async def story() -> tuple[int, str]:
-        answer = FakeAnswer(refusal=Refusal(kind))
-        async with serving(answer=answer) as served, far_end(served) as far:
-            await far.start()
-            return await far.closed()
-
-    assert virtual_time.run(story()) == (code, kind)
+async def test_a_call_that_may_not_come_is_told_why(kind: Any, code: int) -> None:
+    answer = FakeAnswer(refusal=Refusal(kind))
+    async with serving(answer=answer) as served, far_end(served) as far:
+        await far.start()
+        got = await far.closed()
+    assert got == (code, kind)
 
 
-def test_another_account_is_refused() -> None:
-    async def story() -> tuple[int, str]:
-        async with serving(TwilioSettings(account_sid="AC2")) as served, far_end(served) as far:
-            await far.start()
-            return await far.closed()
-
-    assert virtual_time.run(story()) == (1008, "another account")
+async def test_another_account_is_refused() -> None:
+    async with serving(TwilioSettings(account_sid="AC2")) as served, far_end(served) as far:
+        await far.start()
+        got = await far.closed()
+    assert got == (1008, "another account")
 
 
-def test_a_second_stream_of_a_call_is_refused_and_the_first_goes_on() -> None:
-    async def story() -> FakeAnswer:
-        async with serving() as served, far_end(served) as first, far_end(served) as second:
-            await first.start()
-            await second.start()
-            assert await second.closed() == (1008, "this call has a stream already")
-            await first.send(media_message(2, 0))
-            assert len(served.answer.ear.frames) == 1
-            return served.answer
-
-    assert len(virtual_time.run(story()).legs) == 1
+async def test_a_second_stream_of_a_call_is_refused_and_the_first_goes_on() -> None:
+    async with serving() as served, far_end(served) as first, far_end(served) as second:
+        await first.start()
+        await second.start()
+        assert await second.closed() == (1008, "this call has a stream already")
+        await first.send(media_message(2, 0))
+        assert len(served.answer.ear.frames) == 1
+        got = served.answer
+    assert len(got.legs) == 1
 
 
-def test_a_call_may_come_back_after_its_stream_ended() -> None:
-    async def story() -> int:
-        async with serving() as served:
-            for _ in range(2):
-                async with far_end(served) as far:
-                    await far.start()
-                await asyncio.sleep(1)
-            return len(served.answer.legs)
-
-    assert virtual_time.run(story()) == 2
+async def test_a_call_may_come_back_after_its_stream_ended() -> None:
+    async with serving() as served:
+        for _ in range(2):
+            async with far_end(served) as far:
+                await far.start()
+            await asyncio.sleep(1)
+        got = len(served.answer.legs)
+    assert got == 2
 
 
-def test_a_stream_that_never_starts_is_closed() -> None:
-    async def story() -> tuple[tuple[int, str], float]:
+async def test_a_stream_that_never_starts_is_closed() -> None:
+    with log_lines() as logs:
         loop = asyncio.get_running_loop()
         async with serving() as served, far_end(served) as far:
             began = loop.time()
             await far.send(CONNECTED)
-            return await far.closed(), loop.time() - began
-
-    with log_lines() as logs:
-        closed, seconds = virtual_time.run(story())
+            closed, seconds = await far.closed(), loop.time() - began
     assert closed == (1008, "the stream did not start in time")
     assert seconds == pytest.approx(5, abs=0.1)
     assert [one["event"] for one in logs] == ["stream_refused", "stream_closed_before_start"]
 
 
-def test_a_malformed_start_is_closed_with_a_reason() -> None:
-    async def story() -> tuple[int, str]:
-        async with serving() as served, far_end(served) as far:
-            await far.send(CONNECTED, {"event": "start", "start": {}})
-            return await far.closed()
-
-    code, reason = virtual_time.run(story())
+async def test_a_malformed_start_is_closed_with_a_reason() -> None:
+    async with serving() as served, far_end(served) as far:
+        await far.send(CONNECTED, {"event": "start", "start": {}})
+        code, reason = await far.closed()
     assert code == 1002
     assert "streamSid" in reason
 
 
-def test_a_reason_too_long_for_a_close_frame_is_cut() -> None:
-    async def story() -> tuple[int, str]:
-        async with serving() as served, far_end(served) as far:
-            long = "ü" * 60
-            given = {"encoding": long, "sampleRate": 8000, "channels": 1}
-            await far.start(mediaFormat=given)
-            return await far.closed()
-
-    code, reason = virtual_time.run(story())
+async def test_a_reason_too_long_for_a_close_frame_is_cut() -> None:
+    async with serving() as served, far_end(served) as far:
+        long = "ü" * 60
+        given = {"encoding": long, "sampleRate": 8000, "channels": 1}
+        await far.start(mediaFormat=given)
+        code, reason = await far.closed()
     assert code == 1003
     assert reason.startswith("media format not supported: üü")
 
 
-def test_a_fault_of_ours_ends_that_call_alone() -> None:
+async def test_a_fault_of_ours_ends_that_call_alone() -> None:
     class BrokenEar:
         def hear(self, frame: Any) -> None:
             raise RuntimeError("a bug")
@@ -207,7 +180,7 @@ def test_a_fault_of_ours_ends_that_call_alone() -> None:
 
     events: list[Any] = []
 
-    async def story() -> tuple[int, int]:
+    with log_lines() as logs:
         answer = FakeAnswer(attach=False)
         async with serving(answer=answer) as served, far_end(served) as one, far_end(served) as two:
             await one.start()
@@ -217,10 +190,8 @@ def test_a_fault_of_ours_ends_that_call_alone() -> None:
             await one.send(media_message(2, 0))
             code, _ = await one.closed()
             await two.send({**media_message(2, 0), "streamSid": "MZ2"})
-            return code, len(answer.ears[1].frames)
-
-    with log_lines() as logs:
-        assert virtual_time.run(story()) == (1011, 1)
+            got = code, len(answer.ears[1].frames)
+        assert got == (1011, 1)
     assert events == [CallerGone("socket lost: 1011 internal error", failure=True)]
     faults = [one for one in logs if one["event"] == "fault_in_media_socket"]
     assert [one["call_id"] for one in faults] == [CALL]
@@ -244,7 +215,7 @@ def chaos(rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_sockets_leak_nothing_and_disturb_nobody(seed: int) -> None:
+async def test_random_sockets_leak_nothing_and_disturb_nobody(seed: int) -> None:
     rng = random.Random(seed)
 
     async def vandal(served: Any) -> None:
@@ -263,19 +234,16 @@ def test_random_sockets_leak_nothing_and_disturb_nobody(seed: int) -> None:
             if rng.random() < 0.3:
                 raw.writer.transport.abort()
 
-    async def story() -> tuple[FakeAnswer, int]:
-        answer = FakeAnswer()
-        async with serving(answer=answer) as served, far_end(served) as far:
-            await far.start(callSid="CA-good")
-            async with asyncio.TaskGroup() as group:
-                for _ in range(5):
-                    group.create_task(vandal(served))
-                for n in range(10):
-                    await far.send(media_message(2 + n, 20 * n))
-                    await asyncio.sleep(0.02)
-            return answer, len(answer.ears[0].frames)
-
-    answer, heard = virtual_time.run(story())
+    answer = FakeAnswer()
+    async with serving(answer=answer) as served, far_end(served) as far:
+        await far.start(callSid="CA-good")
+        async with asyncio.TaskGroup() as group:
+            for _ in range(5):
+                group.create_task(vandal(served))
+            for n in range(10):
+                await far.send(media_message(2 + n, 20 * n))
+                await asyncio.sleep(0.02)
+        answer, heard = answer, len(answer.ears[0].frames)
     assert heard == 10
     for ear in answer.ears:
         gone = [event for event in ear.events if isinstance(event, CallerGone)]
@@ -283,7 +251,7 @@ def test_random_sockets_leak_nothing_and_disturb_nobody(seed: int) -> None:
         assert ear.events[-1] is gone[0]
 
 
-def test_many_calls_refused_ones_too_leave_nothing_behind() -> None:
+async def test_many_calls_refused_ones_too_leave_nothing_behind() -> None:
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -312,21 +280,18 @@ def test_many_calls_refused_ones_too_leave_nothing_behind() -> None:
                 served.answer.leg.hang_up("bye")
                 await far.closed()
 
-    async def story() -> tuple[list[int], list[object]]:
-        files = []
-        async with serving() as served:
-            for n in range(100):
-                await one(served, n)
-                if n % 50 == 9:
-                    await asyncio.sleep(5)
-                    files.append(open_files())
-            await asyncio.sleep(5)
-            files.append(open_files())
-            assert len(served.answer.legs) == 70
-            served.answer.legs.clear()
-            served.answer.ears.clear()
-            return files, alive()
-
-    files, left = virtual_time.run(story())
+    files = []
+    async with serving() as served:
+        for n in range(100):
+            await one(served, n)
+            if n % 50 == 9:
+                await asyncio.sleep(5)
+                files.append(open_files())
+        await asyncio.sleep(5)
+        files.append(open_files())
+        assert len(served.answer.legs) == 70
+        served.answer.legs.clear()
+        served.answer.ears.clear()
+        files, left = files, alive()
     assert files[0] == files[-1]
     assert left == []

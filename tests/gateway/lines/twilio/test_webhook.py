@@ -56,20 +56,17 @@ def test_a_call_is_connected_to_the_stream() -> None:
     assert len(parameters(response.text)["token"]) >= 32
 
 
-def test_the_token_opens_the_stream_of_that_call_once() -> None:
-    async def story() -> tuple[Any, tuple[int, str]]:
-        async with serving() as served:
-            async with httpx.AsyncClient() as client:
-                response = await client.post(served.voice, data=FORM)
-            token = parameters(response.text)
-            async with far_end(served) as far:
-                await far.start(customParameters=token)
-                info = served.answer.leg.info
-            async with far_end(served) as far:
-                await far.start(customParameters=token)
-                return info, await far.closed()
-
-    info, again = virtual_time.run(story())
+async def test_the_token_opens_the_stream_of_that_call_once() -> None:
+    async with serving() as served:
+        async with httpx.AsyncClient() as client:
+            response = await client.post(served.voice, data=FORM)
+        token = parameters(response.text)
+        async with far_end(served) as far:
+            await far.start(customParameters=token)
+            info = served.answer.leg.info
+        async with far_end(served) as far:
+            await far.start(customParameters=token)
+            info, again = info, await far.closed()
     assert (info.agent, info.caller, info.callee) == ("desk", "+4930", "+4940")
     assert again[0] == 1008
 
@@ -153,12 +150,10 @@ def test_without_a_secret_nobody_comes_in_through_a_tunnel() -> None:
     assert "TWILIO_AUTH_TOKEN" in line["reason"]
 
 
-def test_get_is_not_allowed() -> None:
-    async def story() -> int:
-        async with serving() as served, httpx.AsyncClient() as client:
-            return (await client.get(served.voice)).status_code
-
-    assert virtual_time.run(story()) == 405
+async def test_get_is_not_allowed() -> None:
+    async with serving() as served, httpx.AsyncClient() as client:
+        got = (await client.get(served.voice)).status_code
+    assert got == 405
 
 
 def document(body: str) -> str:
@@ -194,15 +189,13 @@ def test_a_refused_call_is_told_in_twilios_words(
 
 
 @pytest.mark.parametrize(("event", "lines"), [("stream-error", 1), ("stream-started", 0)])
-def test_stream_errors_that_twilio_reports_are_logged(event: str, lines: int) -> None:
-    async def story() -> int:
+async def test_stream_errors_that_twilio_reports_are_logged(event: str, lines: int) -> None:
+    with log_lines() as logs:
         async with serving() as served, httpx.AsyncClient() as client:
             url = served.voice.replace("voice", "status")
             form = {"CallSid": "CA1", "StreamEvent": event, "StreamError": "31951"}
-            return (await client.post(url, data=form)).status_code
-
-    with log_lines() as logs:
-        assert virtual_time.run(story()) == 204
+            got = (await client.post(url, data=form)).status_code
+        assert got == 204
     assert [one["reason"] for one in logs] == ["31951"] * lines
 
 

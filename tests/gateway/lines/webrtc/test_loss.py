@@ -14,7 +14,6 @@ from gateway.caller.sound import load, recording
 from gateway.caller.webrtc import Browser, WebrtcCaller
 from tests.gateway.lines.webrtc.harness import serving, until
 from tests.support.sip_answers import Parties
-from tests.support.virtual_time import run
 
 SPEECH = Path(__file__).parents[3] / "data/speech/complete"
 RATE = 24000
@@ -48,7 +47,7 @@ def talk(seconds: float) -> bytes:
     return np.resize(loud, round(seconds * RATE)).astype("<i2").tobytes()
 
 
-def test_after_a_lossy_time_the_delay_is_what_it_was_before() -> None:
+async def test_after_a_lossy_time_the_delay_is_what_it_was_before() -> None:
     """Of the visitor's voice, from the microphone to what the call hears."""
     spoken = talk(ENDS + 6)
     lost: list[int] = []
@@ -58,21 +57,18 @@ def test_after_a_lossy_time_the_delay_is_what_it_was_before() -> None:
         lost.extend([frame] if gone else [])
         return gone
 
-    async def work() -> bytes:
-        parties = Parties(echo=False)
-        async with serving(parties) as served:
-            caller = WebrtcCaller(served.url, rate=RATE, loses=loses)
-            plan = CallPlan((Say(recording("speech", spoken, RATE)),), greeting=0.0)
-            browser = Browser(caller, Phone(plan, caller.form, NetworkSettings()))
-            try:
-                await browser.connect()
-                party = await parties.next()
-                await until(lambda: len(party.heard) >= len(spoken), 60)
-            finally:
-                await browser.close()
-            return bytes(party.heard)
-
-    heard = run(work())
+    parties = Parties(echo=False)
+    async with serving(parties) as served:
+        caller = WebrtcCaller(served.url, rate=RATE, loses=loses)
+        plan = CallPlan((Say(recording("speech", spoken, RATE)),), greeting=0.0)
+        browser = Browser(caller, Phone(plan, caller.form, NetworkSettings()))
+        try:
+            await browser.connect()
+            party = await parties.next()
+            await until(lambda: len(party.heard) >= len(spoken), 60)
+        finally:
+            await browser.close()
+        heard = bytes(party.heard)
     assert len(lost) >= 0.05 * 50 * (ENDS - BEGINS)
     before = [delay(spoken, heard, at) for at in (2.0, 3.0)]
     after = [delay(spoken, heard, ENDS + AGAIN + at) for at in (0.0, 1.0)]

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.gateway.lines.webrtc.harness import SITE, Served, serving, until, visiting
-from tests.support.virtual_time import run
 
 FRAGMENT = "a=ice-ufrag:abcd\r\na=ice-pwd:" + "p" * 24 + "\r\n"
 
@@ -39,85 +38,67 @@ async def pending(served: Served, **headers: str) -> tuple[str, int]:
     return f"http://127.0.0.1:{served.port}{answer.headers['location']}", port
 
 
-def test_a_page_that_gives_up_frees_its_place_at_once() -> None:
-    async def work() -> None:
-        async with serving(pending=1) as served:
-            url, port = await pending(served)
-            assert not is_free(port)
-            assert (await served.offer()).status_code == 503
-            begun = asyncio.get_running_loop().time()
-            assert (await served.client.delete(url)).status_code == 200
-            await until(lambda: not served.line.sessions, 1.0)
-            assert is_free(port)
-            assert asyncio.get_running_loop().time() - begun < 0.5
-            assert (await served.client.delete(url)).status_code == 404
-            assert (await served.offer()).status_code == 201
-            assert not served.parties.all
-
-    run(work())
+async def test_a_page_that_gives_up_frees_its_place_at_once() -> None:
+    async with serving(pending=1) as served:
+        url, port = await pending(served)
+        assert not is_free(port)
+        assert (await served.offer()).status_code == 503
+        begun = asyncio.get_running_loop().time()
+        assert (await served.client.delete(url)).status_code == 200
+        await until(lambda: not served.line.sessions, 1.0)
+        assert is_free(port)
+        assert asyncio.get_running_loop().time() - begun < 0.5
+        assert (await served.client.delete(url)).status_code == 404
+        assert (await served.offer()).status_code == 201
+        assert not served.parties.all
 
 
-def test_a_visitor_without_a_token_who_gives_up_is_counted_no_more() -> None:
-    async def work() -> None:
-        only = {"public_calls": 1, "public_per_address": 1}
-        async with serving(origins=(SITE,), public=True, local=False, **only) as served:
-            url, _ = await pending(served, Origin=SITE)
-            assert (await served.offer(Origin=SITE)).status_code == 429
-            await served.client.delete(url, headers={"Origin": SITE})
-            await until(lambda: not served.line.sessions, 1.0)
-            assert (await served.offer(Origin=SITE)).status_code == 201
-
-    run(work())
+async def test_a_visitor_without_a_token_who_gives_up_is_counted_no_more() -> None:
+    only = {"public_calls": 1, "public_per_address": 1}
+    async with serving(origins=(SITE,), public=True, local=False, **only) as served:
+        url, _ = await pending(served, Origin=SITE)
+        assert (await served.offer(Origin=SITE)).status_code == 429
+        await served.client.delete(url, headers={"Origin": SITE})
+        await until(lambda: not served.line.sessions, 1.0)
+        assert (await served.offer(Origin=SITE)).status_code == 201
 
 
-def test_a_gateway_that_stops_waits_for_no_page_that_never_came() -> None:
-    async def work() -> None:
-        async with serving(settle=1.0) as served:
-            _, port = await pending(served)
-            served.line.stop()
-            await until(lambda: not served.line.sessions, 1.0)
-            assert is_free(port)
-
-    run(work())
+async def test_a_gateway_that_stops_waits_for_no_page_that_never_came() -> None:
+    async with serving(settle=1.0) as served:
+        _, port = await pending(served)
+        served.line.stop()
+        await until(lambda: not served.line.sessions, 1.0)
+        assert is_free(port)
 
 
-def test_a_call_for_which_no_port_is_left_uses_no_token_up() -> None:
-    async def work() -> None:
-        with taken() as ports:
-            async with serving(ports=ports, local=False) as served:
-                token = await served.token()
-                full = await served.offer(token=token)
-                assert (full.status_code, full.json()["kind"]) == (503, "busy")
-                again = await served.offer(token=token)
-                assert again.json()["kind"] == "busy"
-                assert not served.line.sessions
-
-    run(work())
-
-
-def test_a_call_for_which_no_port_is_left_is_not_counted_in_the_hour() -> None:
-    async def work() -> None:
-        with taken() as ports:
-            rules = {"origins": (SITE,), "public": True, "public_per_hour": 1, "local": False}
-            async with serving(ports=ports, **rules) as served:
-                for _ in range(2):
-                    assert (await served.offer(Origin=SITE)).json()["kind"] == "busy"
-
-    run(work())
-
-
-def test_ice_that_finds_no_port_to_begin_anew_leaves_the_call_as_it_was() -> None:
-    async def work() -> None:
-        with taken() as ports:
-            pass
-        async with serving(ports=ports) as served, visiting(served):
-            name = next(iter(served.line.sessions))
-            url = f"http://127.0.0.1:{served.port}/webrtc/desk/{name}"
-            headers = {"Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*"}
-            full = await served.client.patch(url, content=FRAGMENT, headers=headers)
+async def test_a_call_for_which_no_port_is_left_uses_no_token_up() -> None:
+    with taken() as ports:
+        async with serving(ports=ports, local=False) as served:
+            token = await served.token()
+            full = await served.offer(token=token)
             assert (full.status_code, full.json()["kind"]) == (503, "busy")
-            await asyncio.sleep(3)
-            assert name in served.line.sessions
-            assert not served.parties.all[0].gone.is_set()
+            again = await served.offer(token=token)
+            assert again.json()["kind"] == "busy"
+            assert not served.line.sessions
 
-    run(work())
+
+async def test_a_call_for_which_no_port_is_left_is_not_counted_in_the_hour() -> None:
+    with taken() as ports:
+        rules = {"origins": (SITE,), "public": True, "public_per_hour": 1, "local": False}
+        async with serving(ports=ports, **rules) as served:
+            for _ in range(2):
+                assert (await served.offer(Origin=SITE)).json()["kind"] == "busy"
+
+
+async def test_ice_that_finds_no_port_to_begin_anew_leaves_the_call_as_it_was() -> None:
+    with taken() as ports:
+        pass
+    async with serving(ports=ports) as served, visiting(served):
+        name = next(iter(served.line.sessions))
+        url = f"http://127.0.0.1:{served.port}/webrtc/desk/{name}"
+        headers = {"Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*"}
+        full = await served.client.patch(url, content=FRAGMENT, headers=headers)
+        assert (full.status_code, full.json()["kind"]) == (503, "busy")
+        await asyncio.sleep(3)
+        assert name in served.line.sessions
+        assert not served.parties.all[0].gone.is_set()

@@ -13,13 +13,11 @@ from gateway.events import CallerGone
 from tests.gateway.lines.twilio.harness import (
     CONNECTED,
     Raw,
-    Served,
     media_message,
     raw_end,
     serving,
     start_message,
 )
-from tests.support import virtual_time
 
 TEXT, CONTINUATION, BINARY, CLOSE, PING, PONG = 1, 0, 2, 8, 9, 10
 
@@ -29,19 +27,16 @@ async def started(raw: Raw) -> None:
         await raw.send(TEXT, json.dumps(message).encode())
 
 
-def test_fragments_are_put_together() -> None:
-    async def story() -> None:
-        async with serving() as served, raw_end(served) as raw:
-            await started(raw)
-            text = json.dumps(media_message(2, 0)).encode()
-            await raw.send(TEXT, text[:50], fin=False)
-            await raw.send(PING, b"hello")  # control frames may come in between
-            await raw.send(CONTINUATION, text[50:100], fin=False)
-            await raw.send(CONTINUATION, text[100:])
-            assert await raw.frame() == (PONG, b"hello")
-            assert len(served.answer.ear.frames) == 1
-
-    virtual_time.run(story())
+async def test_fragments_are_put_together() -> None:
+    async with serving() as served, raw_end(served) as raw:
+        await started(raw)
+        text = json.dumps(media_message(2, 0)).encode()
+        await raw.send(TEXT, text[:50], fin=False)
+        await raw.send(PING, b"hello")  # control frames may come in between
+        await raw.send(CONTINUATION, text[50:100], fin=False)
+        await raw.send(CONTINUATION, text[100:])
+        assert await raw.frame() == (PONG, b"hello")
+        assert len(served.answer.ear.frames) == 1
 
 
 @pytest.mark.parametrize(
@@ -59,16 +54,15 @@ def test_fragments_are_put_together() -> None:
         ([(CLOSE, b"\x03", True, 0)], 1002),
     ],
 )
-def test_the_protocols_own_answer(frames: list[tuple[int, bytes, bool, int]], code: int) -> None:
-    async def story() -> tuple[int, Served]:
+async def test_the_protocols_own_answer(
+    frames: list[tuple[int, bytes, bool, int]], code: int
+) -> None:
+    with capture_logs() as logs:
         async with serving() as served, raw_end(served) as raw:
             await started(raw)
             for opcode, payload, fin, rsv in frames:
                 await raw.send(opcode, payload, fin=fin, rsv=rsv)
-            return await raw.close_code(), served
-
-    with capture_logs() as logs:
-        got, served = virtual_time.run(story())
+            got, served = await raw.close_code(), served
     assert got == code
     (gone,) = served.answer.ear.events
     assert isinstance(gone, CallerGone)
@@ -78,74 +72,62 @@ def test_the_protocols_own_answer(frames: list[tuple[int, bytes, bool, int]], co
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 3000, 4999])
-def test_a_close_is_answered_with_its_code(code: int) -> None:
-    async def story() -> int:
-        async with serving() as served, raw_end(served) as raw:
-            await started(raw)
-            await raw.send(CLOSE, code.to_bytes(2, "big") + b"bye")
-            got = await raw.close_code()
-            (gone,) = served.answer.ear.events
-            assert isinstance(gone, CallerGone)
-            assert gone.failure == (code != 1000)
-            return got
-
-    assert virtual_time.run(story()) == code
+async def test_a_close_is_answered_with_its_code(code: int) -> None:
+    async with serving() as served, raw_end(served) as raw:
+        await started(raw)
+        await raw.send(CLOSE, code.to_bytes(2, "big") + b"bye")
+        got = await raw.close_code()
+        (gone,) = served.answer.ear.events
+        assert isinstance(gone, CallerGone)
+        assert gone.failure == (code != 1000)
+        result = got
+    assert result == code
 
 
-def test_a_close_without_a_code() -> None:
-    async def story() -> int:
-        async with serving() as served, raw_end(served) as raw:
-            await raw.send(CLOSE, b"")
-            return await raw.close_code()
-
-    assert virtual_time.run(story()) == 1000
+async def test_a_close_without_a_code() -> None:
+    async with serving() as served, raw_end(served) as raw:
+        await raw.send(CLOSE, b"")
+        got = await raw.close_code()
+    assert got == 1000
 
 
-def test_a_peer_that_does_not_answer_our_close_is_left() -> None:
-    async def story() -> float:
-        loop = asyncio.get_running_loop()
-        async with serving() as served, raw_end(served) as raw:
-            await started(raw)
-            served.answer.leg.hang_up("done")
-            assert await raw.close_code() == 1000
-            began = loop.time()
-            with pytest.raises((EOFError, ConnectionError)):
-                await raw.frame()
-            assert served.answer.ear.events == [CallerGone("done")]
-            return loop.time() - began
-
-    assert virtual_time.run(story()) == pytest.approx(2.0, abs=0.1)
+async def test_a_peer_that_does_not_answer_our_close_is_left() -> None:
+    loop = asyncio.get_running_loop()
+    async with serving() as served, raw_end(served) as raw:
+        await started(raw)
+        served.answer.leg.hang_up("done")
+        assert await raw.close_code() == 1000
+        began = loop.time()
+        with pytest.raises((EOFError, ConnectionError)):
+            await raw.frame()
+        assert served.answer.ear.events == [CallerGone("done")]
+        got = loop.time() - began
+    assert got == pytest.approx(2.0, abs=0.1)
 
 
-def test_a_silent_peer_is_asked_and_then_taken_for_gone() -> None:
-    async def story() -> list[CallerGone]:
-        async with serving() as served, raw_end(served) as raw:
-            await started(raw)
-            assert (await raw.frame())[0] == PING
-            await raw.send(PONG, b"")
-            await asyncio.sleep(20)  # the pong bought time
-            assert not served.answer.ear.events
-            await asyncio.sleep(20)
-            return served.answer.ear.events  # type: ignore[return-value]
-
-    (gone,) = virtual_time.run(story())
+async def test_a_silent_peer_is_asked_and_then_taken_for_gone() -> None:
+    async with serving() as served, raw_end(served) as raw:
+        await started(raw)
+        assert (await raw.frame())[0] == PING
+        await raw.send(PONG, b"")
+        await asyncio.sleep(20)  # the pong bought time
+        assert not served.answer.ear.events
+        await asyncio.sleep(20)
+        (gone,) = served.answer.ear.events  # type: ignore[return-value]
     assert gone == CallerGone("socket lost: 1006 no sign of life", failure=True)
 
 
-def test_a_peer_that_vanishes_is_noticed_at_once() -> None:
-    async def story() -> list[CallerGone]:
-        async with serving() as served, raw_end(served) as raw:
-            await started(raw)
-            raw.writer.transport.abort()
-            await asyncio.sleep(0.1)
-            return served.answer.ear.events  # type: ignore[return-value]
-
-    (gone,) = virtual_time.run(story())
+async def test_a_peer_that_vanishes_is_noticed_at_once() -> None:
+    async with serving() as served, raw_end(served) as raw:
+        await started(raw)
+        raw.writer.transport.abort()
+        await asyncio.sleep(0.1)
+        (gone,) = served.answer.ear.events  # type: ignore[return-value]
     assert gone.failure
 
 
-def test_a_peer_that_does_not_read_is_dropped_and_costs_bounded_memory() -> None:
-    async def story() -> tuple[int, list[CallerGone]]:
+async def test_a_peer_that_does_not_read_is_dropped_and_costs_bounded_memory() -> None:
+    with capture_logs() as logs:
         async with serving() as served, raw_end(served) as raw:
             raw.writer.transport.pause_reading()  # type: ignore[attr-defined]
             raw.writer.get_extra_info("socket").setsockopt(
@@ -158,10 +140,7 @@ def test_a_peer_that_does_not_read_is_dropped_and_costs_bounded_memory() -> None
                 leg.send_keys("1")
                 sent += 2200
                 await asyncio.sleep(0)
-            return sent, served.answer.ear.events  # type: ignore[return-value]
-
-    with capture_logs() as logs:
-        sent, (gone,) = virtual_time.run(story())
+            sent, (gone,) = sent, served.answer.ear.events  # type: ignore[return-value]
     assert gone.failure
     assert "does not read" in gone.reason
     assert sent < 8_000_000, "no more than ours and what the peer's kernel takes"
@@ -169,15 +148,13 @@ def test_a_peer_that_does_not_read_is_dropped_and_costs_bounded_memory() -> None
     assert line["unsent"] < 140_000
 
 
-def test_several_messages_leave_in_one_write() -> None:
-    async def story() -> list[dict[str, object]]:
-        async with serving() as served, raw_end(served) as raw:
-            await started(raw)
-            leg = served.answer.leg
-            leg.playout.push(1, b"\x10" * 160)
-            leg.playout.end(1)
-            leg.send(leg.playout.pull(asyncio.get_running_loop().time()))
-            leg.clear()
-            return [json.loads((await raw.frame())[1]) for _ in range(3)]
-
-    assert [one["event"] for one in virtual_time.run(story())] == ["media", "mark", "clear"]
+async def test_several_messages_leave_in_one_write() -> None:
+    async with serving() as served, raw_end(served) as raw:
+        await started(raw)
+        leg = served.answer.leg
+        leg.playout.push(1, b"\x10" * 160)
+        leg.playout.end(1)
+        leg.send(leg.playout.pull(asyncio.get_running_loop().time()))
+        leg.clear()
+        got = [json.loads((await raw.frame())[1]) for _ in range(3)]
+    assert [one["event"] for one in got] == ["media", "mark", "clear"]

@@ -12,7 +12,6 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from gateway.lines.twilio.settings import TwilioSettings
 from tests.gateway.lines.twilio.harness import UPGRADE, Served, serving, upgrade
-from tests.support import virtual_time
 
 SIGNED = TwilioSettings(auth_token="12345")
 
@@ -28,12 +27,9 @@ def signature(url: str, token: str = "12345") -> str:
     return f"X-Twilio-Signature: {RequestValidator(token).compute_signature(url, {})}\r\n"
 
 
-def test_a_list_of_connection_options_is_taken() -> None:
-    async def story() -> str:
-        async with serving() as served:
-            return await answer(served)
-
-    head = virtual_time.run(story())
+async def test_a_list_of_connection_options_is_taken() -> None:
+    async with serving() as served:
+        head = await answer(served)
     assert head.startswith("HTTP/1.1 101")
     # RFC 6455, section 1.3: the answer to its example key.
     assert "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
@@ -48,35 +44,29 @@ def test_a_list_of_connection_options_is_taken() -> None:
         ("wss://gw.example/twilio/other", "12345", "403"),
     ],
 )
-def test_signatures_are_checked_at_the_upgrade(url: str, token: str, status: str) -> None:
-    async def story() -> str:
+async def test_signatures_are_checked_at_the_upgrade(url: str, token: str, status: str) -> None:
+    with capture_logs() as logs:
         async with serving(SIGNED) as served:
             head = UPGRADE.replace("localhost", "gw.example")
-            return await answer(served, head, extra=signature(url, token))
-
-    with capture_logs() as logs:
-        assert virtual_time.run(story()).startswith(f"HTTP/1.1 {status}")
+            got = await answer(served, head, extra=signature(url, token))
+        assert got.startswith(f"HTTP/1.1 {status}")
     refused = [line for line in logs if line["event"] == "upgrade_refused"]
     assert len(refused) == (status == "403")
 
 
-def test_an_unsigned_upgrade_is_refused_where_a_token_is_set() -> None:
-    async def story() -> str:
-        async with serving(SIGNED) as served:
-            return await answer(served)
-
-    assert virtual_time.run(story()).startswith("HTTP/1.1 403")
+async def test_an_unsigned_upgrade_is_refused_where_a_token_is_set() -> None:
+    async with serving(SIGNED) as served:
+        got = await answer(served)
+    assert got.startswith("HTTP/1.1 403")
 
 
-def test_without_a_secret_only_this_machine_comes_in_and_no_tunnel() -> None:
-    async def story() -> tuple[str, str]:
-        async with serving() as served:
-            return await answer(served), await answer(
-                served, extra="X-Forwarded-For: 203.0.113.9\r\n"
-            )
-
+async def test_without_a_secret_only_this_machine_comes_in_and_no_tunnel() -> None:
     with capture_logs() as logs:
-        direct, tunnelled = virtual_time.run(story())
+        async with serving() as served:
+            direct, tunnelled = (
+                await answer(served),
+                await answer(served, extra="X-Forwarded-For: 203.0.113.9\r\n"),
+            )
     assert direct.startswith("HTTP/1.1 101")
     assert tunnelled.startswith("HTTP/1.1 403")
     (line,) = [line for line in logs if line["event"] == "upgrade_refused"]
@@ -92,33 +82,27 @@ def test_without_a_secret_only_this_machine_comes_in_and_no_tunnel() -> None:
         ("GET", "POST"),
     ],
 )
-def test_a_malformed_upgrade_is_a_bad_request(old: str, new: str) -> None:
-    async def story() -> str:
-        async with serving() as served:
-            return await answer(served, UPGRADE.replace(old, new))
-
-    assert virtual_time.run(story()).startswith("HTTP/1.1 400")
+async def test_a_malformed_upgrade_is_a_bad_request(old: str, new: str) -> None:
+    async with serving() as served:
+        got = await answer(served, UPGRADE.replace(old, new))
+    assert got.startswith("HTTP/1.1 400")
 
 
-def test_other_paths_go_to_uvicorns_own_websockets() -> None:
+async def test_other_paths_go_to_uvicorns_own_websockets() -> None:
     made: list[Any] = []
 
     def other(**uvicorn: Any) -> asyncio.BaseProtocol:
         made.append(WebSocketsSansIOProtocol(**uvicorn))
         return made[-1]  # type: ignore[no-any-return]
 
-    async def story() -> str:
-        async with serving(other=other) as served:
-            return await answer(served, UPGRADE.replace("/twilio/stream", "/elsewhere"))
-
     # Starlette has no such route and closes before accepting, which uvicorn says as 403.
-    assert virtual_time.run(story()).startswith("HTTP/1.1 403")
+    async with serving(other=other) as served:
+        got = await answer(served, UPGRADE.replace("/twilio/stream", "/elsewhere"))
+    assert got.startswith("HTTP/1.1 403")
     assert len(made) == 1
 
 
-def test_other_paths_are_not_found_where_nothing_else_is_served() -> None:
-    async def story() -> str:
-        async with serving() as served:
-            return await answer(served, UPGRADE.replace("/twilio/stream", "/elsewhere?a=b"))
-
-    assert virtual_time.run(story()).startswith("HTTP/1.1 404")
+async def test_other_paths_are_not_found_where_nothing_else_is_served() -> None:
+    async with serving() as served:
+        got = await answer(served, UPGRADE.replace("/twilio/stream", "/elsewhere?a=b"))
+    assert got.startswith("HTTP/1.1 404")

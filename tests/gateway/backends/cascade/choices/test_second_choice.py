@@ -108,26 +108,20 @@ def test_a_hedge_begins_at_the_95th_percentile_and_not_before_it_is_known():
     assert (first.stopped, second.asked) == (1, 1)
 
 
-def test_when_all_fail_the_last_failure_is_raised():
+async def test_when_all_fail_the_last_failure_is_raised():
     choice = ModelChoice([Slow("a", fails=True), Slow("b", fails=True)], ChoiceSettings())
 
-    async def main() -> None:
-        with pytest.raises(OSError, match="b"):
-            _ = [event async for event in choice.stream(REQUEST)]
-
-    run(main())
+    with pytest.raises(OSError, match="b"):
+        _ = [event async for event in choice.stream(REQUEST)]
 
 
-def test_an_answer_that_breaks_off_is_not_begun_again_by_another_model():
+async def test_an_answer_that_breaks_off_is_not_begun_again_by_another_model():
     choice = ModelChoice([Slow("a", breaks=True), Slow("b")], ChoiceSettings())
 
-    async def main() -> None:
-        events: list[ModelEvent] = []
-        with pytest.raises(OSError, match="broke"):
-            await _collect(choice, events)
-        assert events == [TextDelta("a")]
-
-    run(main())
+    events: list[ModelEvent] = []
+    with pytest.raises(OSError, match="broke"):
+        await _collect(choice, events)
+    assert events == [TextDelta("a")]
 
 
 async def _collect(choice: ModelChoice, into: list[ModelEvent]) -> None:
@@ -135,26 +129,21 @@ async def _collect(choice: ModelChoice, into: list[ModelEvent]) -> None:
         into.append(event)  # noqa: PERF401 - what came before a failure counts
 
 
-def test_that_the_second_answered_is_in_the_usage():
+async def test_that_the_second_answered_is_in_the_usage():
     choice = ModelChoice([Slow("a", fails=True), Slow("b")], ChoiceSettings())
 
-    async def main() -> list[ModelEvent]:
-        return [event async for event in choice.stream(REQUEST)]
-
-    assert run(main())[0] == ModelUsage({"choice": 2})
+    got = [event async for event in choice.stream(REQUEST)]
+    assert got[0] == ModelUsage({"choice": 2})
 
 
-def test_cancelling_stops_all():
+async def test_cancelling_stops_all():
     first, second = Slow("first", first=9.0), Slow("second", first=9.0)
     choice = ModelChoice([first, second], ChoiceSettings(first_seconds=0.5))
 
-    async def main() -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(1.0):
-                await anext(choice.stream(REQUEST))
-        await asyncio.sleep(0.1)
-
-    run(main())
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await anext(choice.stream(REQUEST))
+    await asyncio.sleep(0.1)
     assert (first.stopped, second.stopped) == (1, 1)
 
 
@@ -279,20 +268,17 @@ class _Failing:
 
 
 @pytest.mark.parametrize(("hangs", "longest"), [(False, 0.1), (True, 1.2)])
-def test_the_second_recogniser_is_given_the_sound_that_was_kept(hangs: bool, longest: float):
-    async def main() -> None:
-        sentences = Sentences()
-        choice = RecogniserChoice([Failing(hangs), LevelRecogniser(sentences)], ChoiceSettings())
-        stream = choice.open(RATE, ())
-        async with asyncio.TaskGroup() as group:
-            serving = group.create_task(stream.serve())
-            sound = speech(sentences.add("Hello there"), RATE)
-            stream.feed(AudioFrame(sound, RATE, 0))
-            begun = asyncio.get_running_loop().time()
-            found = await stream.transcribe(0, RATE, final=True)
-            assert found.text == "Hello there"
-            assert asyncio.get_running_loop().time() - begun < longest
-            await stream.close()
-            serving.cancel()
-
-    run(main())
+async def test_the_second_recogniser_is_given_the_sound_that_was_kept(hangs: bool, longest: float):
+    sentences = Sentences()
+    choice = RecogniserChoice([Failing(hangs), LevelRecogniser(sentences)], ChoiceSettings())
+    stream = choice.open(RATE, ())
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(stream.serve())
+        sound = speech(sentences.add("Hello there"), RATE)
+        stream.feed(AudioFrame(sound, RATE, 0))
+        begun = asyncio.get_running_loop().time()
+        found = await stream.transcribe(0, RATE, final=True)
+        assert found.text == "Hello there"
+        assert asyncio.get_running_loop().time() - begun < longest
+        await stream.close()
+        serving.cancel()

@@ -177,16 +177,11 @@ def test_a_silent_server_is_given_up():
     play(story, FakeChat([Say("late", first=60.0)]), silent_seconds=2.0)
 
 
-def test_a_server_that_is_not_there_is_an_error_of_the_world():
-    async def main() -> None:
-        model = OpenAICompatibleModel(
-            OpenAIModelSettings("openai", "m", ("http://127.0.0.1:9/v1",))
-        )
-        with pytest.raises(OSError, match="failed"):
-            await all_of(model, request())
-        await model.close()
-
-    run(main())
+async def test_a_server_that_is_not_there_is_an_error_of_the_world():
+    model = OpenAICompatibleModel(OpenAIModelSettings("openai", "m", ("http://127.0.0.1:9/v1",)))
+    with pytest.raises(OSError, match="failed"):
+        await all_of(model, request())
+    await model.close()
 
 
 @pytest.mark.parametrize("status", [429, 503])

@@ -222,95 +222,86 @@ def environment(url: str) -> DeepgramClientEnvironment:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_vendors_own_client_accepts_the_fake():
-    async def main() -> None:
-        async with FakeDeepgram(Sentences()).serving() as server:
-            client = AsyncDeepgramClient(api_key="k", environment=environment(server.url))
-            sentence = server.sentences.add("Hello there")
-            sound = speech(sentence, RATE) + bytes(2 * RATE)
-            async with client.listen.v2.connect(
-                model="flux-general-en", encoding="linear16", sample_rate=RATE
-            ) as flux:
-                await flux.send_media(sound)
-                events = []
-                async for message in flux:
-                    events.append(getattr(message, "event", "Connected"))
-                    if events[-1] == "EndOfTurn":
-                        assert message.transcript == "Hello there"  # type: ignore[union-attr]
-                        break
-                assert events[0] == "Connected"
-            async with client.listen.v1.connect(
-                model="nova-3", encoding="linear16", sample_rate=RATE, interim_results="true"
-            ) as nova:
-                await nova.send_media(sound)
-                async for message in nova:
-                    if message.is_final:  # type: ignore[union-attr]
-                        alternative = message.channel.alternatives[0]  # type: ignore[union-attr]
-                        assert alternative.transcript == "Hello there"
-                        break
-
-    run(main())
+async def test_the_vendors_own_client_accepts_the_fake():
+    async with FakeDeepgram(Sentences()).serving() as server:
+        client = AsyncDeepgramClient(api_key="k", environment=environment(server.url))
+        sentence = server.sentences.add("Hello there")
+        sound = speech(sentence, RATE) + bytes(2 * RATE)
+        async with client.listen.v2.connect(
+            model="flux-general-en", encoding="linear16", sample_rate=RATE
+        ) as flux:
+            await flux.send_media(sound)
+            events = []
+            async for message in flux:
+                events.append(getattr(message, "event", "Connected"))
+                if events[-1] == "EndOfTurn":
+                    assert message.transcript == "Hello there"  # type: ignore[union-attr]
+                    break
+            assert events[0] == "Connected"
+        async with client.listen.v1.connect(
+            model="nova-3", encoding="linear16", sample_rate=RATE, interim_results="true"
+        ) as nova:
+            await nova.send_media(sound)
+            async for message in nova:
+                if message.is_final:  # type: ignore[union-attr]
+                    alternative = message.channel.alternatives[0]  # type: ignore[union-attr]
+                    assert alternative.transcript == "Hello there"
+                    break
 
 
-def test_flux_may_decide_when_a_turn_is_over():
+async def test_flux_may_decide_when_a_turn_is_over():
     class Model:
         async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
             yield TextDelta(f"You said: {request.history[-1].text}.")
 
-    async def main() -> None:
-        async with FakeDeepgram(Sentences()).serving() as server:
-            settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen", turns="drive")
-            recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True, drives=True)
-            parts = Parts(recogniser, Model(), ClauseTones())
-            caller = Caller(
-                parts,
-                server.sentences,
-                backends=lambda _: Cascade(recogniser, Model(), ClauseTones(), drives=True),
-            )
+    async with FakeDeepgram(Sentences()).serving() as server:
+        settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen", turns="drive")
+        recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True, drives=True)
+        parts = Parts(recogniser, Model(), ClauseTones())
+        caller = Caller(
+            parts,
+            server.sentences,
+            backends=lambda _: Cascade(recogniser, Model(), ClauseTones(), drives=True),
+        )
 
-            async def story(caller: Caller) -> None:
-                await caller.hears()
-                caller.speak("When do you open")
-                await asyncio.sleep(1.0)
-                caller.speak("")
-                await caller.hears()
+        async def story(caller: Caller) -> None:
+            await caller.hears()
+            caller.speak("When do you open")
+            await asyncio.sleep(1.0)
+            caller.speak("")
+            await caller.hears()
 
-            await caller.run(story)
-            await asyncio.sleep(0.5)
-            said = [line["text"] for line in caller.log.of("agent_spoke")]
-            assert said[-1] == "You said: When do you open."
-            assert caller.log.of("turn_ended")[0]["why"] == "backend"
-
-    run(main())
+        await caller.run(story)
+        await asyncio.sleep(0.5)
+        said = [line["text"] for line in caller.log.of("agent_spoke")]
+        assert said[-1] == "You said: When do you open."
+        assert caller.log.of("turn_ended")[0]["why"] == "backend"
 
 
-def test_flux_advises_our_own_turn_taking():
-    async def main() -> None:
-        async with FakeDeepgram(Sentences()).serving() as server:
-            settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen")
-            recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True)
-            cascade = Cascade(recogniser, ScriptlessModel(), ClauseTones())
-            start = BackendStart(CallInfo("c1", "twilio", "test", rate=RATE), "")
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(cascade.run(start, lambda event: None))
-                assert cascade.done(0) is None
-                position = 0
-                for frame in range(120):
-                    sentence = server.sentences.add("Hello there")
-                    loud = 20 <= frame < 70
-                    pcm = speech(sentence, FRAME) if loud else bytes(2 * FRAME)
-                    cascade.hear(AudioFrame(pcm, RATE, position))
-                    position += FRAME
-                    await asyncio.sleep(0.02)
-                    if frame == 65:
-                        assert (cascade.done(position) or 0.0) < 0.2
-                    if frame == 88:
-                        assert (cascade.done(position) or 0.0) > 0.5
-                assert cascade.done(position + RATE) is None
-                task.cancel()
-            await asyncio.sleep(0.5)
-
-    run(main())
+async def test_flux_advises_our_own_turn_taking():
+    async with FakeDeepgram(Sentences()).serving() as server:
+        settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen")
+        recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True)
+        cascade = Cascade(recogniser, ScriptlessModel(), ClauseTones())
+        start = BackendStart(CallInfo("c1", "twilio", "test", rate=RATE), "")
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(cascade.run(start, lambda event: None))
+            assert cascade.done(0) is None
+            position = 0
+            for frame in range(120):
+                sentence = server.sentences.add("Hello there")
+                loud = 20 <= frame < 70
+                pcm = speech(sentence, FRAME) if loud else bytes(2 * FRAME)
+                cascade.hear(AudioFrame(pcm, RATE, position))
+                position += FRAME
+                await asyncio.sleep(0.02)
+                if frame == 65:
+                    assert (cascade.done(position) or 0.0) < 0.2
+                if frame == 88:
+                    assert (cascade.done(position) or 0.0) > 0.5
+            assert cascade.done(position + RATE) is None
+            task.cancel()
+        await asyncio.sleep(0.5)
 
 
 class ScriptlessModel:

@@ -91,18 +91,15 @@ def test_what_goes_wrong_is_an_error_of_the_world(server: FakeSound, error: type
         heard(server)
 
 
-def test_the_vendors_own_client_accepts_the_fake():
-    async def main() -> None:
-        async with FakeSound().serving() as server:
-            sentence = server.sentences.add("We open at nine")
-            file = ("a.wav", wav(speech(sentence, RATE), RATE), "audio/wav")
-            client = openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0)
-            whole = await client.audio.transcriptions.create(model="m", file=file)
-            assert whole.text == "We open at nine"
-            stream = await client.audio.transcriptions.create(model="m", file=file, stream=True)
-            kinds = [event.type async for event in stream]
-            assert kinds == ["transcript.text.delta"] * 4 + ["transcript.text.done"]
-            await client.close()
-            await asyncio.sleep(0.1)
-
-    run(main())
+async def test_the_vendors_own_client_accepts_the_fake():
+    async with FakeSound().serving() as server:
+        sentence = server.sentences.add("We open at nine")
+        file = ("a.wav", wav(speech(sentence, RATE), RATE), "audio/wav")
+        client = openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0)
+        whole = await client.audio.transcriptions.create(model="m", file=file)
+        assert whole.text == "We open at nine"
+        stream = await client.audio.transcriptions.create(model="m", file=file, stream=True)
+        kinds = [event.type async for event in stream]
+        assert kinds == ["transcript.text.delta"] * 4 + ["transcript.text.done"]
+        await client.close()
+        await asyncio.sleep(0.1)

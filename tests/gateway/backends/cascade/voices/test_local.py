@@ -110,13 +110,13 @@ def test_each_chunk_is_its_text_and_the_first_is_heard_at_once(voice: LocalVoice
     assert glued.strip() == text
 
 
-def test_a_fixed_line_is_ready_after_it_was_rendered(voice: LocalVoice, tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_a_fixed_line_is_ready_after_it_was_rendered(
+    voice: LocalVoice, tmp_path: Path
+) -> None:
     lines = LocalLines(voice, tmp_path)
 
-    async def render() -> None:
-        assert lines.ready("One moment, please.", 8000) is None
-        line = await lines.render("One moment, please.", 8000)
-        assert lines.ready("One moment, please.", 8000) == line
-        assert [word.text for word in line.words] == ["One", "moment,", "please."]
-
-    asyncio.run(render())
+    assert lines.ready("One moment, please.", 8000) is None
+    line = await lines.render("One moment, please.", 8000)
+    assert lines.ready("One moment, please.", 8000) == line
+    assert [word.text for word in line.words] == ["One", "moment,", "please."]

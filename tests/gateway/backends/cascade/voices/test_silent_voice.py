@@ -108,7 +108,7 @@ def test_the_wait_for_the_model_is_not_the_voices() -> None:
     assert len(caller.happened(UtteranceEnded)) >= 2
 
 
-def test_a_fixed_line_that_is_never_rendered_is_given_up() -> None:
+async def test_a_fixed_line_that_is_never_rendered_is_given_up() -> None:
     class Stuck(LineBook):
         def ready(self, text: str, rate: int) -> None:  # type: ignore[override]
             return None
@@ -117,18 +117,15 @@ def test_a_fixed_line_that_is_never_rendered_is_given_up() -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-    async def main() -> None:
-        posted: list[object] = []
-        noted: list[Record] = []
-        tasks = Tasks(1.0)
-        async with asyncio.TaskGroup() as group:
-            tasks.group = group
-            saying = Saying(Stuck(), 8000, tasks, posted.append, noted.append)  # type: ignore[arg-type]
-            saying.say(1, "Goodbye.")
-            await asyncio.sleep(RENDER_SECONDS - 1)
-            assert posted == []
-            await asyncio.sleep(2)
-        assert posted == [PlayoutDry()]
-        assert noted[0].fields["reason"] == "a line was not rendered in time"
-
-    run(main())
+    posted: list[object] = []
+    noted: list[Record] = []
+    tasks = Tasks(1.0)
+    async with asyncio.TaskGroup() as group:
+        tasks.group = group
+        saying = Saying(Stuck(), 8000, tasks, posted.append, noted.append)  # type: ignore[arg-type]
+        saying.say(1, "Goodbye.")
+        await asyncio.sleep(RENDER_SECONDS - 1)
+        assert posted == []
+        await asyncio.sleep(2)
+    assert posted == [PlayoutDry()]
+    assert noted[0].fields["reason"] == "a line was not rendered in time"

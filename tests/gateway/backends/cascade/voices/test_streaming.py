@@ -145,27 +145,24 @@ def test_a_text_without_words_needs_no_voice():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_vendors_own_client_accepts_the_fake():
-    async def main() -> None:
-        async with FakeDeepgram().serving() as server:
-            http = server.url.replace("ws:", "http:")
-            environment = DeepgramClientEnvironment(
-                base=http, production=server.url, agent=server.url, agent_rest=http
-            )
-            client = AsyncDeepgramClient(api_key="k", environment=environment)
-            async with client.speak.v1.connect(
-                model="aura-2-thalia-en", encoding="linear16", sample_rate=8000
-            ) as aura:
-                from deepgram.speak.v1.types import SpeakV1Flush, SpeakV1Text
+async def test_the_vendors_own_client_accepts_the_fake():
+    async with FakeDeepgram().serving() as server:
+        http = server.url.replace("ws:", "http:")
+        environment = DeepgramClientEnvironment(
+            base=http, production=server.url, agent=server.url, agent_rest=http
+        )
+        client = AsyncDeepgramClient(api_key="k", environment=environment)
+        async with client.speak.v1.connect(
+            model="aura-2-thalia-en", encoding="linear16", sample_rate=8000
+        ) as aura:
+            from deepgram.speak.v1.types import SpeakV1Flush, SpeakV1Text
 
-                await aura.send_text(SpeakV1Text(type="Speak", text="Good day."))
-                await aura.send_flush(SpeakV1Flush(type="Flush"))
-                sound = 0
-                async for message in aura:
-                    if isinstance(message, bytes):
-                        sound += len(message)
-                    elif message.type == "Flushed":
-                        break
-                assert sound == 2 * int(9 * SECONDS_A_CHARACTER * 8000)
-
-    run(main())
+            await aura.send_text(SpeakV1Text(type="Speak", text="Good day."))
+            await aura.send_flush(SpeakV1Flush(type="Flush"))
+            sound = 0
+            async for message in aura:
+                if isinstance(message, bytes):
+                    sound += len(message)
+                elif message.type == "Flushed":
+                    break
+            assert sound == 2 * int(9 * SECONDS_A_CHARACTER * 8000)

@@ -30,44 +30,38 @@ async def opened(
     return transports
 
 
-def test_a_message_that_comes_a_byte_at_a_time_ends_its_connection() -> None:
-    async def story() -> None:
-        loop = asyncio.get_running_loop()
-        got: list[bytes] = []
-        async with asyncio.TaskGroup() as group:
-            transports = await opened(group, got)
-            port = transports.bound[0].port
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            begun = loop.time()
-            while loop.time() - begun < 5 * STALLED_SECONDS and not reader.at_eof():
-                writer.write(b"O")
-                await asyncio.sleep(STALLED_SECONDS / 3)
-            assert loop.time() - begun < 3 * STALLED_SECONDS
-            writer.transport.abort()
-            await transports.close()
-
-    run(story())
+async def test_a_message_that_comes_a_byte_at_a_time_ends_its_connection() -> None:
+    loop = asyncio.get_running_loop()
+    got: list[bytes] = []
+    async with asyncio.TaskGroup() as group:
+        transports = await opened(group, got)
+        port = transports.bound[0].port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        begun = loop.time()
+        while loop.time() - begun < 5 * STALLED_SECONDS and not reader.at_eof():
+            writer.write(b"O")
+            await asyncio.sleep(STALLED_SECONDS / 3)
+        assert loop.time() - begun < 3 * STALLED_SECONDS
+        writer.transport.abort()
+        await transports.close()
 
 
-def test_messages_that_come_slowly_but_whole_keep_their_connection() -> None:
-    async def story() -> None:
-        got: list[bytes] = []
-        async with asyncio.TaskGroup() as group:
-            transports = await opened(group, got)
-            port = transports.bound[0].port
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            half = len(OPTIONS) // 2
-            writer.write(OPTIONS[:half])
-            for _ in range(8):  # there is a part of one at every look
-                await asyncio.sleep(STALLED_SECONDS / 2)
-                writer.write(OPTIONS[half:] + OPTIONS[:half])
-            await asyncio.sleep(1)
-            assert not reader.at_eof()
-            assert got == [OPTIONS] * 8
-            writer.transport.abort()
-            await transports.close()
-
-    run(story())
+async def test_messages_that_come_slowly_but_whole_keep_their_connection() -> None:
+    got: list[bytes] = []
+    async with asyncio.TaskGroup() as group:
+        transports = await opened(group, got)
+        port = transports.bound[0].port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        half = len(OPTIONS) // 2
+        writer.write(OPTIONS[:half])
+        for _ in range(8):  # there is a part of one at every look
+            await asyncio.sleep(STALLED_SECONDS / 2)
+            writer.write(OPTIONS[half:] + OPTIONS[:half])
+        await asyncio.sleep(1)
+        assert not reader.at_eof()
+        assert got == [OPTIONS] * 8
+        writer.transport.abort()
+        await transports.close()
 
 
 @pytest.mark.parametrize(
