@@ -106,6 +106,11 @@ test-peers: setup debian-test debian-test-peers $(MADE)/aimock ## Run the tests 
 speech-to-speech: ## Make the 1.5 GB environment of a server that one of those tests talks to
 	@tools/speech_to_speech.sh
 
+.PHONY: coverage
+coverage: setup ## Say which lines the tests do not run, room by room
+	@$(BIN)/coverage run -m pytest -m "not slow and not peer and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(BIN)/coverage report --sort=cover --skip-covered
+
 ##@ Upkeep
 
 .PHONY: lock
