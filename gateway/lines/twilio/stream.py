@@ -2,6 +2,13 @@
 
 It gives sound its positions, and tells what a peer does wrong: what cannot be lived with ends the
 stream with a close code, what can is noted once.
+
+              connected  start           media, mark, dtmf  stop       malformed         deadline
+    waiting   waiting    started or      over 1002          over 1002  over 1002         over 1008
+                         over 1002/1003
+    started   noted      over 1002       told               over       noted, the tenth  -
+                                                                       is over 1002
+    over      -          -               -                  -          -                 -
 """
 
 from __future__ import annotations

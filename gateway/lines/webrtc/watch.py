@@ -1,4 +1,11 @@
-"""When a page is away, back or gone, and when a call has lasted long enough."""
+"""When a page is away, back or gone, and when a call has lasted long enough.
+
+             packet   quiet 1 s   quiet `away_seconds`   longest length
+    here     here     away        -                      told once
+    away     here     away        gone, told once        told once
+
+What is told of `here` and `away` is the change alone.
+"""
 
 from __future__ import annotations
 

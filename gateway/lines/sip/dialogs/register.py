@@ -1,4 +1,15 @@
-"""How one account stays registered (RFC 3261, section 10.2; RFC 5626 in its keep-alive)."""
+"""How one account stays registered (RFC 3261, section 10.2; RFC 5626 in its keep-alive).
+
+                begin     200          401, 407          423      refused, silent  deadline  leave
+    idle        asking    -            -                 -        -                -         gone
+    asking      asking    registered   asking or failed  asking   failed           -         leaving
+    registered  asking    -            -                 -        -                asking    leaving
+    failed      asking    -            -                 -        -                asking    gone
+    leaving     -         gone         leaving or gone   gone     gone             -         -
+
+A challenge is answered once with each password; refused again, it is a failure, which is tried
+again after `RETRY`. An answer to another request than the last is not looked at.
+"""
 
 from __future__ import annotations
 

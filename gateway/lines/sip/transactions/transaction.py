@@ -2,6 +2,33 @@
 
 Each is told what arrived or what its user answers, and says what to send, what to deliver and when
 it is over; none knows addresses or sockets.
+A test reads these tables and drives the machines by them; what is not listed changes nothing and
+says nothing.
+
+    ClientInvite    1xx             2xx               3xx-6xx             broke        over
+    calling         proceeding D    accepted D        completed T D       over F       over F
+    proceeding      proceeding D    accepted D        completed T D       over F       -
+    accepted        -               accepted D        -                   -            over
+    completed       -               -                 completed T         over F       over
+
+    ClientRequest   1xx             2xx               3xx-6xx             broke        over
+    trying          proceeding D    completed D       completed D         over F       over F
+    proceeding      proceeding D    completed D       completed D         over F       over F
+    completed       -               -                 -                   -            over
+
+    ServerInvite    again  ack           answer 1xx    answer 2xx   answer 3xx    broke    over
+    proceeding      -      -             proceeding T  accepted T   completed T   over F   -
+    completed       T      confirmed     -             -            -             over F   over F
+    confirmed       -      -             -             -            -             over F   over
+    accepted        -      accepted D    -             accepted T   -             -        over
+
+    ServerRequest   again   answer 1xx     answer 2xx    answer 3xx    broke     over
+    trying          -       proceeding T   completed T   completed T   over F    -
+    proceeding      T       proceeding T   completed T   completed T   over F    -
+    completed       T       -              -             -             over F    over
+
+T: transmit, D: deliver to the user, F: tell the user that it failed. `broke` is a transport that
+could not send, `over` the time at which the last of timers B, D, F, H, I, J, K, L, M ends the wait.
 """
 
 from __future__ import annotations
