@@ -5,7 +5,7 @@ A port is small, and what differs between implementations is data on it, never a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -71,6 +71,16 @@ class Leg(Protocol):
     clocked: bool
     """time passes on the line by being sent to, so that `send` is called every 20 ms, also with
     nothing; else only while there is sound to be heard, and at once when it begins"""
+    cancels_echo: bool
+    "the caller's end takes our own sound out of what it sends, as browsers do"
+
+    @property
+    def witness(self) -> Witness | None:
+        """Who shows the caller how the call goes, beside the sound; None: nobody does."""
+
+    def behind(self) -> float:
+        """Give by how many seconds sound is heard after it was spoken, as far as is known: it
+        was on its way, and waited in a jitter buffer; 0 where the line cannot tell."""
 
     def attach(self, ear: Ear) -> None:
         """Give sound and events to `ear` from now on; what came before is handed over first."""
@@ -92,10 +102,7 @@ class Leg(Protocol):
 
 
 class Witness(Protocol):
-    """Who shows the caller how the call goes, beside the sound: a page.
-
-    A leg that has one gives it as `witness`; all methods return at once.
-    """
+    """Who shows the caller how the call goes: a page. All methods return at once."""
 
     def observe(self, event: str, fields: Json) -> None:
         """Take an event: every line of the call log, and `agent_began` and `agent_fell`, which say
@@ -190,6 +197,13 @@ class Backend(Protocol):
     def perform(self, command: BackendCommand) -> None:
         """Begin what is asked; must not block."""
 
+    async def words(self, start: int, end: int) -> Transcript:
+        """Give the words so far in [start, end) of the caller's sound, for turn-taking; none
+        where the backend has no recogniser. Raises OSError or TimeoutError on failure."""
+
+    def done(self, at: int) -> float | None:
+        """Give how likely the caller was done at `at`; None: it does not judge that."""
+
 
 # --- parts of a cascade --------------------------------------------------------------------------
 
@@ -219,11 +233,11 @@ class Transcript:
 
 
 class RecogniserStream(Protocol):
-    """One caller's sound on its way to words.
+    """One caller's sound on its way to words."""
 
-    A stream that keeps a connection has a coroutine `serve()` beside these, which runs as long as
-    the stream is used.
-    """
+    async def serve(self) -> None:
+        """Keep what the stream needs, such as a connection, until cancelled; runs beside its use,
+        and returns at once where nothing is needed."""
 
     def feed(self, frame: AudioFrame) -> None:
         """Take the next frame; must not block."""
@@ -237,6 +251,10 @@ class RecogniserStream(Protocol):
 
 class Recogniser(Protocol):
     """Turns speech into words."""
+
+    @property
+    def drives(self) -> bool:
+        """It decides itself when the caller is done."""
 
     def open(
         self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
@@ -311,8 +329,12 @@ ModelEvent = TextDelta | ToolDelta | ModelUsage | Expectation
 class LanguageModel(Protocol):
     """Thinks of what to say."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Give the reply as it comes; closing the iterator stops the generation."""
+
+    def elsewhere(self) -> LanguageModel:
+        """Give the same model for a request that runs beside another one: at another server,
+        where it has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,5 +352,5 @@ class SpeechChunk:
 class Voice(Protocol):
     """Speaks."""
 
-    def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncGenerator[SpeechChunk, None]:
         """Speak a stream of tokens, giving sound at `rate` as early as it can be had."""

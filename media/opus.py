@@ -124,12 +124,15 @@ class OpusEncoder:
         self._library.opus_encoder_ctl(self._state, _SET_LOSS, percent)
 
     def __del__(self) -> None:
-        if state := getattr(self, "_state", None):
-            self._library.opus_encoder_destroy(state)
+        if self._state:
+            self._library.opus_encoder_destroy(self._state)
 
 
 class OpusDecoder:
     """Reads packets to 16-bit mono samples, in their order, and mends what is missing."""
+
+    _state: int | None = None
+    "of the library; None: there is none yet"
 
     def __init__(self, rate: int) -> None:
         _check_rate(rate)
@@ -173,5 +176,5 @@ class OpusDecoder:
         return ctypes.string_at(self._out, 2 * count)
 
     def __del__(self) -> None:
-        if state := getattr(self, "_state", None):
-            self._library.opus_decoder_destroy(state)
+        if self._state:
+            self._library.opus_decoder_destroy(self._state)

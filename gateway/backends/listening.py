@@ -45,11 +45,9 @@ class Listening:
         try:
             async with asyncio.TaskGroup() as group:
                 self._stream, self._turn = stream, TurnWords(stream, group, start.info.rate)
-                serve = getattr(stream, "serve", None)
-                kept = None if serve is None else group.create_task(serve())
+                kept = group.create_task(stream.serve())
                 await self._model.run(start, emit)
-                if kept is not None:
-                    kept.cancel()
+                kept.cancel()
         finally:
             self._stream = self._turn = None
             await stream.close()
@@ -73,3 +71,7 @@ class Listening:
         if self._turn is None:
             return Transcript("", final=False)
         return await self._turn.upto(end)
+
+    def done(self, at: int) -> float | None:
+        """Give the model's own judgement of a pause, if it has one."""
+        return self._model.done(at)

@@ -16,7 +16,7 @@ import structlog
 from gateway.backends.socket import ModelSocket
 from gateway.events import BackendCommand, BackendLost, CallerWords, Json
 from gateway.plumbing.wire_json import known, parse
-from gateway.ports import BackendEvent, BackendStart, BackendTraits
+from gateway.ports import BackendEvent, BackendStart, BackendTraits, Transcript
 from media.frame import AudioFrame
 
 IDLE_LOOK = 1.0
@@ -110,16 +110,19 @@ class ModelSession(Protocol):
     def receive(self, message: bytes) -> Output:
         """Take a message of the server; raises ValueError for what is none."""
 
+    def closing(self) -> list[str]:
+        """Give what is sent before the session is left: the protocol's own goodbye."""
+
 
 class Channel(Protocol):
-    """What a session's messages go over: a `ModelSocket`, or a vendor's own stream.
-
-    One that needs a task of its own has a coroutine `serve()` beside these; one that is open before
-    it is known whether the server takes it has an event `answered`.
-    """
+    """What a session's messages go over: a `ModelSocket`, or a vendor's own stream."""
 
     reason: str
     "why it is over"
+
+    @property
+    def answered(self) -> asyncio.Event:
+        """Set when it is known whether the server takes it, which may be after it is open."""
 
     @property
     def closed(self) -> asyncio.Event:
@@ -127,6 +130,9 @@ class Channel(Protocol):
 
     async def open(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
         """Connect; raises OSError or TimeoutError with a reason that holds no secret."""
+
+    async def serve(self) -> None:
+        """Do, once it is open, what needs a task of its own; returns at once where nothing does."""
 
     def send(self, text: str) -> None:
         """Send a message without waiting."""
@@ -200,8 +206,7 @@ class SessionBackend:
 
     def _leave(self, session: ModelSession | None, socket: Channel) -> None:
         """Close a session's channel, with the protocol's own goodbye where it has one."""
-        closing = getattr(session, "closing", None)
-        for message in () if closing is None else closing():
+        for message in () if session is None else session.closing():
             socket.send(message)
         socket.close()
 
@@ -221,6 +226,14 @@ class SessionBackend:
             self._early.append(command)
             return
         self._put(self._session.perform(command), self._socket)
+
+    async def words(self, start: int, end: int) -> Transcript:
+        """Give nothing: these models write a turn down when it is over, if at all."""
+        return Transcript("", final=False)
+
+    def done(self, at: int) -> float | None:
+        """Give nothing: a model that judges turns decides them."""
+        return None
 
     # --- sessions ----------------------------------------------------------------------------
 
@@ -249,13 +262,11 @@ class SessionBackend:
     ) -> None:
         """Wait until the server has taken the configuration; raises OSError where it does not."""
         reach = self._reach
-        serve = getattr(socket, "serve", None)
-        if serve is not None and self._group is not None:
-            self._group.create_task(serve())
+        assert self._group is not None
+        self._group.create_task(socket.serve())
         for message in session.opening():
             socket.send(message)
-        answered = getattr(socket, "answered", None)
-        if answered is not None and not await _set_within(answered, reach.connect_seconds):
+        if not await _set_within(socket.answered, reach.connect_seconds):
             log.info("not_answered_yet", backend=reach.name, call_id=start.info.call_id)
         if session.ready:  # a protocol in which the server says nothing by itself
             ready.set()

@@ -38,6 +38,8 @@ class ModelSocket(WSListener):
         self._parts: list[bytes] = []
         self._given_up = False
         "whoever wanted it has stopped waiting for it to open"
+        self.answered = asyncio.Event()
+        "the server has taken the WebSocket, or it is over"
         self.closed = asyncio.Event()
         self.reason = ""
         "why it is over, in words for the log"
@@ -70,6 +72,9 @@ class ModelSocket(WSListener):
         self._given_up = True
         self.close()
 
+    async def serve(self) -> None:
+        """Return at once: picows reads and writes on the loop itself."""
+
     def send(self, text: str) -> None:
         """Send a text message; one that cannot be sent any more is dropped."""
         self._send(WSMsgType.TEXT, text.encode())
@@ -98,6 +103,7 @@ class ModelSocket(WSListener):
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._transport = transport
+        self.answered.set()
         if self._given_up:
             self.close()
 
@@ -121,6 +127,7 @@ class ModelSocket(WSListener):
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self.reason = self.reason or "the connection was lost"
         self._transport = None
+        self.answered.set()
         self.closed.set()
         if self._on_closed is not None:
             self._on_closed()

@@ -43,13 +43,13 @@ KINDS: Mapping[str, SpeechModel] = {
 def with_key(settings: S, environment: Mapping[str, str]) -> S:
     """Fill in what comes from the environment alone: keys and tokens.
 
-    `key_variable`, where a model's settings have it, names the variable of the key itself.
+    The metadata of such a field name the variable (`env`), or the setting that does (`env_in`).
     """
     found: dict[str, Any] = {}
     for each in fields(settings):
-        variable = each.metadata.get("env")
-        if each.name == "api_key":
-            variable = getattr(settings, "key_variable", variable)
-        if variable and variable in environment:
+        variable = each.metadata.get("env", "")
+        if named_by := each.metadata.get("env_in"):
+            variable = getattr(settings, named_by)
+        if variable in environment:
             found[each.name] = environment[variable]
     return replace(settings, **found)

@@ -83,13 +83,11 @@ class Answering:
 
     async def words(self, start: int, end: int) -> str:
         """Give the words in [start, end) of the caller's stream, where the backend has any."""
-        words = getattr(self._backend, "words", None)
-        return "" if words is None else (await words(start, end)).text
+        return "" if self._backend is None else (await self._backend.words(start, end)).text
 
     def done(self, at: int) -> float | None:
         """Give how likely the caller is done at `at`, where the backend judges that itself."""
-        done = getattr(self._backend, "done", None)
-        return None if done is None else done(at)
+        return None if self._backend is None else self._backend.done(at)
 
     async def _serve(self, backend: Backend) -> None:
         start = self._start()

@@ -56,7 +56,7 @@ from gateway.events import (
     Transfer,
     Truncate,
 )
-from gateway.ports import Backend, BackendStart, Leg, LineEvent, Witness
+from gateway.ports import Backend, BackendStart, Leg, LineEvent
 from media.frame import AudioFrame
 
 GONE_SECONDS = 5.0
@@ -118,8 +118,7 @@ class Call:
             keeps=bool(state.settings.fallbacks),
         )
         self._saying = Saying(lines, leg.info.rate, self._tasks, self.post, self._record)
-        witness: Witness | None = getattr(leg, "witness", None)
-        self._mouth = Mouth(leg, stream, hearing, state.speech, track, witness, self.post)
+        self._mouth = Mouth(leg, stream, hearing, state.speech, track, self.post)
         self._floods = Floods()
         self._inbox: deque[Event] = deque()
         self._deadline: float | None = None

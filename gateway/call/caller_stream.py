@@ -27,9 +27,8 @@ LONGEST_GAP = 10.0
 class ContinuousStream:
     """Gives the caller's sound unbroken positions, and those positions a place on the clock."""
 
-    def __init__(self, rate: int, behind: Callable[[], float] | None = None) -> None:
-        """`behind` says, where the line knows, by how many seconds a frame comes after it was
-        spoken: it waited in a jitter buffer, and was on its way."""
+    def __init__(self, rate: int, behind: Callable[[], float] = lambda: 0.0) -> None:
+        """`behind` says by how many seconds a frame comes after it was spoken."""
         self.rate = rate
         self._behind = behind
         self.recent = RecentSound(int(KEPT_SECONDS * rate))
@@ -83,8 +82,7 @@ class ContinuousStream:
 
     def when(self, position: int) -> float:
         """Give the loop time at which the sample at `position` was spoken, as far as is known."""
-        behind = 0.0 if self._behind is None else self._behind()
-        return (self._offset or 0.0) + position / self.rate - behind
+        return (self._offset or 0.0) + position / self.rate - self._behind()
 
     def position(self, now: float) -> int:
         """Give the position of the sample that arrives at `now`."""

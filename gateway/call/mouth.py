@@ -54,7 +54,6 @@ class Mouth:
         hearing: Hearing,
         speech: Speech,
         track: Track | None,
-        witness: Witness | None,
         post: Callable[[Event], None],
     ) -> None:
         self._leg = leg
@@ -63,7 +62,7 @@ class Mouth:
         self._hearing = hearing
         self._speech = speech
         self._track = track
-        self._witness = witness
+        self._witness = leg.witness
         self._post = post
         self._onsets = Onsets(leg.playout.form)
         self._empty_since: float | None = None

@@ -109,8 +109,9 @@ class RefusedError(Exception):
 
 
 def _said(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    return f"HTTP {int(response.status)}" if response is not None else str(error) or "timeout"
+    if isinstance(error, WSHandshakeError) and error.response is not None:
+        return f"HTTP {int(error.response.status)}"
+    return str(error) or "timeout"
 
 
 # --- before the stream -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import msgspec
+import numpy as np
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
@@ -173,9 +174,8 @@ class Journal:
 
 def _plain(value: object) -> object:
     """Give what JSON does not know as a number or as text: a log line is never refused."""
-    item = getattr(value, "item", None)  # numpy scalars
-    if callable(item):
-        return item()
+    if isinstance(value, np.generic):
+        return value.item()
     return str(value)
 
 

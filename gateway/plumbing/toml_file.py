@@ -309,7 +309,7 @@ def _core(hint: Any) -> Any:
 
 
 def _name(kind: Any) -> str:
-    return str(getattr(kind, "__name__", kind))
+    return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

@@ -197,8 +197,7 @@ class Crew:
         model = parts.model(choice.model, f"{path}.model")
         voice = parts.voice(choice.voice, f"{path}.voice")
         options = agent.settings(CascadeSettings, choice.options, f"{path}.options")
-        drives = bool(getattr(recogniser, "drives", False))
-        return lambda: Cascade(recogniser, model, voice, options, drives=drives)
+        return lambda: Cascade(recogniser, model, voice, options)
 
     def _scripted(self, agent: Agent, table: Table, path: str) -> LanguageModel:
         chosen = agent.settings(ScriptedSettings, table, path)

@@ -54,7 +54,7 @@ class Exchange:
         """Make the call of a leg that was just answered."""
         info = leg.info
         engaged = self._staff.engage(info.agent)
-        stream = ContinuousStream(info.rate, getattr(leg, "behind", None))
+        stream = ContinuousStream(info.rate, leg.behind)
         note = engaged.note(info)
         known = () if note is None else (note,)
         conversation = Conversation(engaged.conversation, UNKNOWN, known, info.call_id)
@@ -64,7 +64,7 @@ class Exchange:
             self._open_voice(info.rate),
             assessor.open(info.rate, stream.recent) if assessor is not None else None,
             TurnTaking(info.rate, engaged.turns),
-            echo=self._echo(leg) if engaged.echo and info.line != "webrtc" else None,
+            echo=self._echo(leg) if engaged.echo and not leg.cancels_echo else None,
             fixed=engaged.turns.profile.means == "silence",
         )
 

@@ -87,6 +87,9 @@ class FunctionTool:
         await in_thread(store.finish, context.key, result)
         return result
 
+    async def close(self) -> None:
+        """Return at once: what a function opens is its own."""
+
     async def _call(self, given: Mapping[str, Any]) -> Json:
         if inspect.iscoroutinefunction(self.function):
             return plain(await self.function(**given))

@@ -158,6 +158,9 @@ class McpTool:
         await asyncio.to_thread(store.finish, key, result)
         return result
 
+    async def close(self) -> None:
+        """Return at once: the connection is the server's, and outlives an agent's file."""
+
 
 def _endpoint(server: McpServer) -> Callable[[], Any]:
     if server.command:

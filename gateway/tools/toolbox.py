@@ -30,6 +30,9 @@ class Tool(Protocol):
         A write is done at most once for `context.key`.
         """
 
+    async def close(self) -> None:
+        """Let go of what it keeps open, if it keeps anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
@@ -41,9 +44,7 @@ class Toolbox:
     async def close(self) -> None:
         """Let go of what the tools keep open."""
         for tool in self.tools.values():
-            close = getattr(tool, "close", None)
-            if close is not None:
-                await close()
+            await tool.close()
 
     def open(self, context: ToolContext) -> CallTools:
         """Give the tools to a call."""

@@ -11,7 +11,7 @@ import structlog
 from gateway.backends.bridge import wire
 from gateway.backends.socket import ModelSocket
 from gateway.events import AnswerTool, BackendCommand, BackendLost, BackendReady, ReplyEnded
-from gateway.ports import BackendEvent, BackendStart, BackendTraits
+from gateway.ports import BackendEvent, BackendStart, BackendTraits, Transcript
 from media.frame import AudioFrame
 
 EARLY = 1500
@@ -28,7 +28,9 @@ class BridgeSettings:
 
     url: str
     name: str = "bridge"
-    api_key: str = field(default="", repr=False, metadata={"env": "BRIDGE_API_KEY"})
+    api_key: str = field(
+        default="", repr=False, metadata={"env": "BRIDGE_API_KEY", "env_in": "key_variable"}
+    )
     "sent as a bearer token"
     key_variable: str = "BRIDGE_API_KEY"
     "the environment variable that holds the key, where several models have one each"
@@ -104,6 +106,14 @@ class BridgeBackend:
         message = wire.command(command)
         if message is not None:
             self._socket.send(message)
+
+    async def words(self, start: int, end: int) -> Transcript:
+        """Give nothing: the model writes a turn down when it is over, if at all."""
+        return Transcript("", final=False)
+
+    def done(self, at: int) -> float | None:
+        """Give nothing: a model that judges turns decides them."""
+        return None
 
     def _keep(self, early: BackendCommand | AudioFrame) -> None:
         if len(self._early) < EARLY:

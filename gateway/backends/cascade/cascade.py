@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from gateway.backends.cascade.choices.choices import close
 from gateway.backends.cascade.job import CascadeSettings, Drain, Job, PartFailed
 from gateway.backends.cascade.recognisers.turn_advice import Opinion
 from gateway.backends.cascade.recognisers.turn_words import TurnWords
@@ -76,10 +75,8 @@ class Cascade:
         voice: Voice,
         settings: CascadeSettings | None = None,
         name: str = "cascade",
-        *,
-        drives: bool = False,
     ) -> None:
-        """`drives`: the recogniser decides when the caller is done."""
+        drives = recogniser.drives
         self.traits = replace(TRAITS, owns_turns=drives, drafts=not drives)
         self._recogniser = recogniser
         self._model = model
@@ -106,8 +103,7 @@ class Cascade:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                serve = getattr(self._stream, "serve", None)
-                serving = group.create_task(serve()) if serve is not None else None
+                serving = group.create_task(self._stream.serve())
                 self._turn = TurnWords(self._stream, group, start.info.rate)
                 emit(BackendReady(self._name))
                 for job in tuple(self._jobs.values()):  # asked for before the parts were open
@@ -116,8 +112,7 @@ class Cascade:
                     await asyncio.Event().wait()
                 finally:
                     await self._stream.close()
-                    if serving is not None:
-                        serving.cancel()
+                    serving.cancel()
         finally:
             self._group = self._turn = None
 
@@ -303,7 +298,7 @@ class Cascade:
         except OSError as broken:
             raise PartFailed("model", str(broken)) from broken
         finally:
-            await close(stream)
+            await stream.aclose()
         await tokens.put(None)
         return asked
 
@@ -333,7 +328,7 @@ class Cascade:
         except (OSError, TimeoutError) as broken:
             raise PartFailed("voice", str(broken) or "no sound in time") from broken
         finally:
-            await close(sound)
+            await sound.aclose()
         if samples:
             text = "".join(spoken)
             asks = text.rstrip().endswith("?")

@@ -59,9 +59,7 @@ class PartMaker:
         if after is not None:
             return ModelChoice([first, self.model(after, f"{path}.fallback")], settings)
         if settings.hedge:
-            elsewhere = getattr(first, "elsewhere", None)
-            second = first if elsewhere is None else elsewhere()
-            return ModelChoice([first, second], settings)
+            return ModelChoice([first, first.elsewhere()], settings)
         return first
 
     def recogniser(self, table: Table, path: str) -> Recogniser:

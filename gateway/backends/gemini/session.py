@@ -111,6 +111,10 @@ class Session:
         """Begin with the set-up."""
         return [wire.setup(self._start, self._settings, self._handle.value)]
 
+    def closing(self) -> list[str]:
+        """Say nothing: the end of the WebSocket is the end of the session."""
+        return []
+
     # --- sound ---------------------------------------------------------------------------------
 
     def hear(self, frame: AudioFrame) -> Output | None:

@@ -13,7 +13,9 @@ class LiveSettings:
     name: str = "live"
     url: str = "wss://api.openai.com/v1/live/sessions"
     model: str = "gpt-live-1.1"
-    api_key: str = field(default="", repr=False, metadata={"env": "OPENAI_API_KEY"})
+    api_key: str = field(
+        default="", repr=False, metadata={"env": "OPENAI_API_KEY", "env_in": "key_variable"}
+    )
     key_variable: str = "OPENAI_API_KEY"
     "the environment variable that holds the key"
     voice: str = "marin"

@@ -208,6 +208,10 @@ class Session:
         """Wait for the server to speak first."""
         return []
 
+    def closing(self) -> list[str]:
+        """Say nothing: the end of the WebSocket is the end of the session."""
+        return []
+
     def receive(self, message: bytes) -> Output:
         """Take an event of the server; raises ValueError for what is none."""
         output = Output()

@@ -16,7 +16,9 @@ class RealtimeSettings:
     url: str = "wss://api.openai.com/v1/realtime"
     "base address; the model is added as a query where the server wants it there"
     model: str = "gpt-realtime-2.1"
-    api_key: str = field(default="", repr=False, metadata={"env": "OPENAI_API_KEY"})
+    api_key: str = field(
+        default="", repr=False, metadata={"env": "OPENAI_API_KEY", "env_in": "key_variable"}
+    )
     key_variable: str = "OPENAI_API_KEY"
     "the environment variable that holds the key, where several servers have one each"
     voice: str = "marin"

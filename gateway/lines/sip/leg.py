@@ -87,6 +87,8 @@ class SipLeg:
     """Turns chunks into packets and packets into what the call hears; knows no signalling."""
 
     clocked = True
+    cancels_echo = False
+    witness = None
 
     def __init__(
         self,
@@ -155,6 +157,10 @@ class SipLeg:
     def transfer(self, target: str, summary: str) -> None:
         """Hand the caller to `target`; the outcome comes as `TransferEnded`."""
         self._control.transfer_leg(self, target, summary)
+
+    def behind(self) -> float:
+        """Give nothing: how long sound was on its way is not measured here."""
+        return 0.0
 
     def hang_up(self, reason: str) -> None:
         """Send BYE; `CallerGone` follows."""

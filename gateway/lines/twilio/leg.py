@@ -30,6 +30,8 @@ class TwilioLeg:
     """Turns chunks into messages and messages into what the call hears; knows no conversation."""
 
     clocked = False
+    cancels_echo = False
+    witness = None
 
     def __init__(
         self,
@@ -98,6 +100,10 @@ class TwilioLeg:
         document = twiml.transfer(target, self._settings.caller_id)
         ask = partial(self._rest.transfer, self.info.call_id, document)
         self._in_thread(ask, self._transferred)
+
+    def behind(self) -> float:
+        """Give nothing: how long sound was on its way is not measured here."""
+        return 0.0
 
     def hang_up(self, reason: str) -> None:
         """End the call through Twilio's API, or else by closing the stream."""

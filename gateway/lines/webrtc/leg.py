@@ -60,6 +60,7 @@ class WebrtcLeg:
     """Turns chunks into packets and packets into what the call hears; knows no conversation."""
 
     clocked = True
+    cancels_echo = True
 
     def __init__(
         self,

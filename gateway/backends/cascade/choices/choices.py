@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -101,7 +101,7 @@ class Won(Generic[T]):
     place: int
     first: T | None
     "None: the answer is empty"
-    stream: AsyncIterator[T]
+    stream: AsyncGenerator[T, None]
 
 
 class Race(Generic[T]):
@@ -111,11 +111,11 @@ class Race(Generic[T]):
     """
 
     def __init__(
-        self, makers: Sequence[Callable[[], AsyncIterator[T]]], patiences: Sequence[Patience]
+        self, makers: Sequence[Callable[[], AsyncGenerator[T, None]]], patiences: Sequence[Patience]
     ) -> None:
         self._makers = makers
         self._patiences = patiences
-        self._open: dict[int, AsyncIterator[T]] = {}
+        self._open: dict[int, AsyncGenerator[T, None]] = {}
         self._tasks: dict[asyncio.Task[T | OSError | None], int] = {}
         self._begun: dict[int, float] = {}
         self._failure: OSError | None = None
@@ -156,7 +156,7 @@ class Race(Generic[T]):
         self._begun[place] = now
         self._tasks[group.create_task(self._head(stream))] = place
 
-    async def _head(self, stream: AsyncIterator[T]) -> T | OSError | None:
+    async def _head(self, stream: AsyncGenerator[T, None]) -> T | OSError | None:
         """Give the first piece, or why there is none: a failure must not end the group."""
         try:
             return await anext(stream, None)
@@ -183,11 +183,4 @@ class Race(Generic[T]):
 
     async def _close_but(self, kept: int | None) -> None:
         for place in [place for place in self._open if place != kept]:
-            await close(self._open.pop(place))
-
-
-async def close(stream: AsyncIterator[object]) -> None:
-    """Close a stream that can be closed."""
-    closing = getattr(stream, "aclose", None)
-    if closing is not None:
-        await closing()
+            await self._open.pop(place).aclose()

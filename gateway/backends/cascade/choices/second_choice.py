@@ -62,6 +62,10 @@ class ModelChoice:
         finally:
             await race.aclose()
 
+    def elsewhere(self) -> LanguageModel:
+        """Give the choice itself: it spreads its requests already."""
+        return self
+
 
 class VoiceChoice:
     """Implements `Voice`; goes on in the middle of a text when a voice breaks off."""
@@ -153,7 +157,7 @@ class RecogniserChoice:
     """Implements `Recogniser`."""
 
     def __init__(self, recognisers: Sequence[Recogniser], settings: ChoiceSettings) -> None:
-        self.drives: bool = getattr(recognisers[0], "drives", False)
+        self.drives: bool = recognisers[0].drives
         self._recognisers = recognisers
         self._patiences = [Patience(settings, RECOGNISER_SECONDS) for _ in recognisers]
 
@@ -193,9 +197,8 @@ class _Stream:
             await asyncio.Event().wait()
 
     def _serve(self, stream: RecogniserStream) -> None:
-        serve = getattr(stream, "serve", None)
-        if serve is not None and self._group is not None:
-            self._group.create_task(serve())
+        if self._group is not None:
+            self._group.create_task(stream.serve())
 
     def feed(self, frame: AudioFrame) -> None:
         """Keep the frame, and pass it on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,7 +110,7 @@ class OpenAICompatibleModel:
         self._rules = PromptRules(settings.notes_as, settings.strict_turns)
         self._numbers = itertools.count(1)
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Give the reply as it comes; closing the iterator stops the generation."""
         return self._stream(request, 0)
 
@@ -142,10 +142,11 @@ class OpenAICompatibleModel:
                         yield event
                 return
             except OSError as broken:
-                rest = getattr(broken, "retry_after", None) or self._settings.rest_seconds
+                refused = broken if isinstance(broken, Refused) else None
+                rest = (refused and refused.retry_after) or self._settings.rest_seconds
                 self._replicas.failed(place, now(), rest)
                 log.info("model_failed", url=self._servers[place].url, reason=str(broken))
-                if begun or getattr(broken, "status", 0) in OURS:
+                if begun or (refused and refused.status in OURS):
                     raise
                 failure = broken
             finally:
@@ -203,9 +204,13 @@ class Elsewhere:
 
     model: OpenAICompatibleModel
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Give the reply as it comes."""
         return self.model._stream(request, 1)
+
+    def elsewhere(self) -> Elsewhere:
+        """Give the model itself: it is asked beside the first one already."""
+        return self
 
 
 def _refused(answer: openai.APIStatusError) -> Refused:

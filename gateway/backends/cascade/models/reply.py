@@ -13,7 +13,11 @@ from typing import Any
 
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDeltaToolCall
-from openai.types.completion_usage import CompletionUsage
+from openai.types.completion_usage import (
+    CompletionTokensDetails,
+    CompletionUsage,
+    PromptTokensDetails,
+)
 
 from gateway.events import Json
 from gateway.plumbing.wire_json import parse
@@ -134,12 +138,19 @@ def _arguments(call: _Call) -> Json:
 
 def _figures(usage: CompletionUsage) -> dict[str, int]:
     """Name what servers count; what they do not count is left out."""
-    prompt: Any = usage.prompt_tokens_details
-    completion: Any = usage.completion_tokens_details
-    counted = {
+    counted: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
-        "cached_tokens": getattr(prompt, "cached_tokens", None),
-        "reasoning_tokens": getattr(completion, "reasoning_tokens", None),
     }
+    # The library builds these of whatever a server sends, unchecked.
+    match usage.prompt_tokens_details:
+        case PromptTokensDetails(cached_tokens=cached):
+            counted["cached_tokens"] = cached
+        case _:
+            pass
+    match usage.completion_tokens_details:
+        case CompletionTokensDetails(reasoning_tokens=reasoning):
+            counted["reasoning_tokens"] = reasoning
+        case _:
+            pass
     return {name: count for name, count in counted.items() if isinstance(count, int)}

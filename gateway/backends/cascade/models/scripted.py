@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from gateway.backends.cascade.models.script.dialogue import Dialogue
@@ -62,7 +62,7 @@ class ScriptedModel:
         self._pace = pace or Pace()
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Give the reply to a history token by token, then the tools it asks for."""
         begun = asyncio.get_running_loop().time()
         plan = self.state(request).plan
@@ -78,6 +78,10 @@ class ScriptedModel:
         for call in plan.calls:
             yield ToolDelta(call.ask, call.name, call.arguments)
         yield ModelUsage({"completion_tokens": len(pieces)})
+
+    def elsewhere(self) -> ScriptedModel:
+        """Give the model itself: there is no server that could be busy."""
+        return self
 
     def state(self, request: ModelRequest) -> State:
         """Go through a request's history, from where an earlier one of the call agrees with it."""

@@ -89,6 +89,11 @@ class Moonshine:
             self._loaded = model, tokens
         return self._loaded
 
+    @property
+    def drives(self) -> bool:
+        """It hears a stretch of sound when asked, and judges no turns."""
+        return False
+
     def open(
         self,
         rate: int,
@@ -139,6 +144,9 @@ class MoonshineStream:
         self._rate = rate
         self._hints = hints
         self._ring = SoundRing(rate, recogniser.settings.kept)
+
+    async def serve(self) -> None:
+        """Return at once: there is nothing to keep."""
 
     def feed(self, frame: AudioFrame) -> None:
         """Keep the next frame."""

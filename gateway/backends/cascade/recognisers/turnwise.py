@@ -39,6 +39,8 @@ class TurnwiseRecogniser:
     """Implements `Recogniser`; `write` raises OSError or TimeoutError when it cannot."""
 
     write: Write
+    drives: bool = False
+    "it hears of a turn when that is over"
 
     def open(
         self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
@@ -62,6 +64,9 @@ class TurnwiseSound:
         self._hints = hints
         self._on_words = on_words
         self._ring = SoundRing(rate, KEPT_SECONDS)
+
+    async def serve(self) -> None:
+        """Return at once: there is nothing to keep."""
 
     def feed(self, frame: AudioFrame) -> None:
         """Keep the next frame."""

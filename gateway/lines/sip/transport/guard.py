@@ -47,7 +47,7 @@ class Guard:
                 address = ipaddress.ip_address(host.partition("%")[0])
             except ValueError:
                 return False
-            mapped = getattr(address, "ipv4_mapped", None)
+            mapped = address.ipv4_mapped if address.version == 6 else None
             known = any((mapped or address) in network for network in self._networks)
             self._known[host] = known
             if len(self._known) > MAX_SOURCES:
