@@ -90,6 +90,9 @@ def _check_rate(rate: int) -> None:
 class OpusEncoder:
     """Writes 20 ms of 16-bit mono samples at a time; one for each stream."""
 
+    _state: int | None = None
+    "of the library; None: there is none yet"
+
     def __init__(
         self, rate: int, *, bitrate: int = 32000, complexity: int = 5, loss: float = 0.1
     ) -> None:

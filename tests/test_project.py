@@ -255,6 +255,23 @@ def test_the_shape_check_finds_what_breaks_a_rule(text: str, found: list[tuple[s
     assert rules(text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('getattr(leg, "witness", None)\n', ["looked-for"]),
+        ('def f():\n    return hasattr(leg, "witness")\n', ["looked-for"]),
+        ("getattr(settings, name)\ngetattr(settings, name, None)\n", []),
+        ("class A:\n    def f(self, other):\n        self._x = other._x\n", []),
+        ("def f(dtls):\n    return dtls._set_role\n", ["private-name"]),
+        ("class A(B):\n    def _f(self):\n        super()._f()\n", ["private-name"]),
+        ("class A(B):\n    def f(self):\n        return self._of_b\n", ["private-name"]),
+    ],
+)
+def test_the_product_looks_for_no_names_and_uses_nobody_elses(text: str, found: list[str]) -> None:
+    assert [each.rule for each in look("gateway/a.py", text)] == found
+    assert rules(text) == [], "the tests may"
+
+
 def test_an_exception_needs_a_reason_and_a_cause() -> None:
     finding = Finding("class-methods", "a.py:A", 3, "too many")
     allow = {"rule": "class-methods", "where": "a.py:A", "reason": "a table"}

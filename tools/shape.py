@@ -2,7 +2,8 @@
 
 The rules: a file has at most 400 lines, a function 60, a class 14 attributes that change and 20
 methods; names do not end in words that say nothing; tasks are started in groups alone; a broad
-`except` carries a `# fence:` comment that says what it guards.
+`except` carries a `# fence:` comment that says what it guards; the product asks no object whether
+it happens to have a name (what may be there is declared), and uses no library's private names.
 Exceptions stand in tools/shape.toml, each with its reason; one that no longer applies is a fault.
 """
 
@@ -17,6 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("media", "inference", "turn", "tts", "gateway", "bench", "tools", "tests", "deploy")
+
+PRODUCT = ("media", "inference", "turn", "tts", "gateway")
+"""Where what an object can do is declared, never looked for."""
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -57,8 +61,13 @@ def look(path: str, text: str) -> Iterator[Finding]:
     lines = text.splitlines()
     if len(lines) > FILE_LINES and LONG not in "\n".join(lines[:HEAD]):
         yield Finding("file-lines", path, 1, f"{len(lines)} lines, at most {FILE_LINES}")
-    for name, node in _named(ast.parse(text), ""):
+    tree = ast.parse(text)
+    product = path.startswith(tuple(f"{room}/" for room in PRODUCT))
+    own = _own_names(tree) if product else frozenset[str]()
+    for name, node in _named(tree, ""):
         where = f"{path}:{name}" if name else path
+        if product:
+            yield from _looked_for(where, node, own)
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from _function(where, node)
@@ -132,6 +141,45 @@ def _stored(node: ast.ClassDef) -> Iterator[str]:
                         yield attr
                     case _:
                         pass
+
+
+def _looked_for(where: str, node: ast.AST, own: frozenset[str]) -> Iterator[Finding]:
+    """Find what is asked for by name, and what belongs to somebody else."""
+    match node:
+        case (
+            ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=name), _])
+            | ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=name)])
+        ):
+            said = f"{ast.unparse(node)}: declare {name} where the object's port is"
+            yield Finding("looked-for", where, node.lineno, said)
+        case ast.Attribute(attr=name) if _private(name) and name not in own:
+            said = f"{ast.unparse(node)} is private to a library"
+            yield Finding("private-name", where, node.lineno, said)
+        case ast.Attribute(attr=name, value=ast.Call(func=ast.Name(id="super"))) if _private(name):
+            said = f"{name} is private to the parent"
+            yield Finding("private-name", where, node.lineno, said)
+        case _:
+            pass
+
+
+def _private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _own_names(tree: ast.AST) -> frozenset[str]:
+    """Give the private names that a file makes itself, so that it may use them between its own."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                found.add(name)
+            case _:
+                pass
+    return frozenset(found)
 
 
 def _loose(attr: str, owner: ast.expr) -> bool:

@@ -36,7 +36,9 @@ from gateway.ports import (
     Ear,
     LanguageModel,
     Recogniser,
+    Transcript,
     Voice,
+    Witness,
 )
 from media.codec import WireForm
 from media.frame import AudioFrame
@@ -111,6 +113,11 @@ class FakeLeg:
         self.ear = ear
 
     clocked = False
+    cancels_echo = False
+    witness: Witness | None = None
+
+    def behind(self) -> float:
+        return 0.0
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         if chunks:
@@ -143,6 +150,12 @@ class Silent:
 
     def perform(self, command: object) -> None:
         pass
+
+    async def words(self, start: int, end: int) -> Transcript:
+        return Transcript("", final=False)
+
+    def done(self, at: int) -> float | None:
+        return None
 
 
 class ToldHearing:

@@ -7,7 +7,7 @@ recogniser knows the words from the sound alone, however often and in whatever p
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,7 @@ class LevelRecogniser:
 
     sentences: Sentences
     seconds: float = 0.05
+    drives: bool = False
 
     def open(
         self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
@@ -68,6 +69,8 @@ class _LevelStream:
     def __init__(self, recogniser: LevelRecogniser) -> None:
         self.recogniser = recogniser
         self.frames: list[AudioFrame] = []
+
+    async def serve(self) -> None: ...
 
     def feed(self, frame: AudioFrame) -> None:
         self.frames.append(frame)
@@ -89,7 +92,9 @@ class _LevelStream:
 class ClauseTones:
     """A voice that gives each clause a tone at once, with word times."""
 
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, texts: AsyncIterator[str], rate: int
+    ) -> AsyncGenerator[SpeechChunk, None]:
         cutter = ClauseCutter()
         async for token in texts:
             for clause in cutter.push(token):

@@ -56,7 +56,9 @@ def _take_error(task: asyncio.Task[None]) -> None:
 def _tell_of_end(stream: Any, completion: Future[int]) -> None:
     """Pass a stream's error on to those who wait for its status; called in awscrt's thread."""
     error = None if completion.cancelled() else completion.exception()
-    for name in ("_response_status_future", "_response_headers_future"):
-        waiting: Future[Any] | None = getattr(stream, name, None)
-        if error is not None and waiting is not None and not waiting.done():
+    for waiting in (
+        getattr(stream, "_response_status_future", None),
+        getattr(stream, "_response_headers_future", None),
+    ):
+        if error is not None and isinstance(waiting, Future) and not waiting.done():
             waiting.set_exception(error)

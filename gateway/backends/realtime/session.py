@@ -153,10 +153,7 @@ class Session:
             self._commits.append(command.turn)
             output.send += self._microphone.rest()
             output.send.append(wire.write("input_audio_buffer.commit"))
-        self._want(output, _Response(command.reply, command.utterance))
-
-    def _want(self, output: Output, response: _Response) -> None:
-        self._wanted.append(response)
+        self._wanted.append(_Response(command.reply, command.utterance))
         self._next(output)
 
     def _next(self, output: Output) -> None:
@@ -200,7 +197,8 @@ class Session:
         if command.ends:
             output.emit.append(ReplyEnded(command.reply))
         if command.proceed:
-            self._want(output, _Response(command.reply, command.utterance))
+            self._wanted.append(_Response(command.reply, command.utterance))
+            self._next(output)
 
     # --- server events ---------------------------------------------------------------------------
 

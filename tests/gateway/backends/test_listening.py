@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from gateway.backends.listening import Listening
 from gateway.events import BackendCommand, BackendLost, BackendReady, CallInfo, Disregard, Listen
-from gateway.ports import BackendEvent, BackendStart, BackendTraits
+from gateway.ports import BackendEvent, BackendStart, BackendTraits, Transcript
 from media.frame import AudioFrame
 from tests.support.cascade_parts import FRAME, RATE, LevelRecogniser, Sentences, speech
 
@@ -33,6 +33,12 @@ class Model:
     def perform(self, command: BackendCommand) -> None:
         self.commands.append(command)
 
+    async def words(self, start: int, end: int) -> Transcript:
+        raise AssertionError("the recogniser is asked, not the model")
+
+    def done(self, at: int) -> float | None:
+        return 0.7
+
 
 async def test_the_model_hears_everything_and_turn_taking_has_words():
     sentences = Sentences()
@@ -40,6 +46,7 @@ async def test_the_model_hears_everything_and_turn_taking_has_words():
     model, told = Model(), list[BackendEvent]()
     both = Listening(model, LevelRecogniser(sentences))
     assert both.traits is model.traits
+    assert both.done(0) == 0.7, "a model may judge pauses itself"
     assert (await both.words(0, 1)).text == "", "nothing is known before it runs"
     both.hear(AudioFrame(bytes(2 * FRAME), RATE, 0))
     async with asyncio.TaskGroup() as group:

@@ -269,6 +269,8 @@ class Loopback:
 
     def __init__(self, on_message: Callable[[bytes], None], on_closed: Callable[[], None]) -> None:
         self.closed = asyncio.Event()
+        self.answered = asyncio.Event()
+        self.answered.set()
         self.reason = ""
         self.sent: list[str] = []
         self.gone = False

@@ -81,7 +81,6 @@ class Speaking:
             self.hearing,  # type: ignore[arg-type]
             self.speech,
             None,
-            None,
             self.posted.append,
         )
 

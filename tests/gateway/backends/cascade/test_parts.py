@@ -75,7 +75,7 @@ def test_recognisers_are_made_of_their_tables(tmp_path: Path, table: str, kind: 
     parts, read = maker(tmp_path, table, KEYS)
     recogniser = parts.recogniser(read, "backends.second.voice")
     assert isinstance(recogniser, kind)
-    assert getattr(recogniser, "drives", False) is ("drive" in table)
+    assert recogniser.drives is ("drive" in table)
 
 
 @pytest.mark.parametrize(("table", "kind"), VOICES)

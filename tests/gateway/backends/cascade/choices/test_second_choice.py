@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -41,7 +41,7 @@ class Slow:
     asked: int = 0
     stopped: int = 0
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         self.asked += 1
         done = False
         try:
@@ -164,7 +164,9 @@ class Breaking:
     clauses: int
     spoken: list[str] = field(default_factory=list)
 
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, texts: AsyncIterator[str], rate: int
+    ) -> AsyncGenerator[SpeechChunk, None]:
         async for chunk in ClauseTones().speak(texts, rate):
             if len(self.spoken) == self.clauses:
                 raise OSError("broke off")
@@ -176,7 +178,9 @@ class Breaking:
 class Hanging:
     """A voice that says nothing at all."""
 
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, texts: AsyncIterator[str], rate: int
+    ) -> AsyncGenerator[SpeechChunk, None]:
         async for _ in texts:
             await asyncio.sleep(60)
         yield SpeechChunk(b"", "")
@@ -242,6 +246,7 @@ class Failing:
     """A recogniser that is never any help."""
 
     hangs: bool = False
+    drives: bool = False
 
     def open(
         self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None

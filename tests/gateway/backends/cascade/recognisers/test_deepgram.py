@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 import pytest
 from deepgram import AsyncDeepgramClient
@@ -251,7 +251,7 @@ async def test_the_vendors_own_client_accepts_the_fake():
 
 async def test_flux_may_decide_when_a_turn_is_over():
     class Model:
-        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
             yield TextDelta(f"You said: {request.history[-1].text}.")
 
     async with FakeDeepgram(Sentences()).serving() as server:
@@ -261,7 +261,7 @@ async def test_flux_may_decide_when_a_turn_is_over():
         caller = Caller(
             parts,
             server.sentences,
-            backends=lambda _: Cascade(recogniser, Model(), ClauseTones(), drives=True),
+            backends=lambda _: Cascade(recogniser, Model(), ClauseTones()),
         )
 
         async def story(caller: Caller) -> None:
@@ -305,5 +305,5 @@ async def test_flux_advises_our_own_turn_taking():
 
 
 class ScriptlessModel:
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         yield TextDelta("Never asked.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 import pytest
@@ -30,7 +30,7 @@ class SlowModel:
 
     pause: float = 0.0
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         for number, sentence in enumerate(WORDS.split(".")[:-1]):
             if number:
                 await asyncio.sleep(self.pause)
@@ -44,7 +44,9 @@ class Hangs(ClauseTones):
     clauses: int
     slow: float = 0.0
 
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, texts: AsyncIterator[str], rate: int
+    ) -> AsyncGenerator[SpeechChunk, None]:
         left = self.clauses
         async for chunk in super().speak(texts, rate):
             if not left:
@@ -57,7 +59,9 @@ class Hangs(ClauseTones):
 class HangsReading(ClauseTones):
     """Takes all the words at once, as a connection does, and makes no sound of them."""
 
-    async def speak(self, texts: AsyncIterator[str], rate: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, texts: AsyncIterator[str], rate: int
+    ) -> AsyncGenerator[SpeechChunk, None]:
         async for _ in texts:
             pass
         await asyncio.Event().wait()
