@@ -36,6 +36,8 @@ TICK = FRAME_SECONDS
 class Line:
     """A leg that notes what it is sent, and when."""
 
+    witness = None
+
     def __init__(self, *, clocked: bool, lead: int) -> None:
         self.clocked = clocked
         self.info = CallInfo("c1", "test", "agent", rate=RATE)
