@@ -1,6 +1,6 @@
 """What the words of a pause tell about the floor: sounds unfinished, rounded off, or a mere nod.
 
-The lists are data, one file a language in `turn/data`; a language without a file has no evidence.
+The lists are data, one file a language in `turn/languages`; without a file there is no evidence.
 Words come from a recogniser that hears half a turn over a telephone, so they are weighed, never
 believed: what was mostly invented (more words than the sound has room for) counts as none.
 """
@@ -8,12 +8,12 @@ believed: what was mostly invented (more words than the sound has room for) coun
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib import resources
 from typing import Literal
+
+from turn import languages
 
 Phrase = tuple[str, ...]
 
@@ -71,14 +71,10 @@ claim to the floor by its first words, other words, more words than fit, or none
 @cache
 def lexicon(language: str) -> Lexicon:
     """Give the lists of a language (`en`, `en-US`, ...), empty ones where there is no file."""
-    name = language.lower().replace("_", "-").partition("-")[0]
-    file = resources.files("turn") / "data" / f"{name}.toml"
-    if not name.isalpha() or not file.is_file():
-        return Lexicon()
-    found = tomllib.loads(file.read_text(encoding="utf-8"))
-    known = {field.name for field in fields(Lexicon)}
-    if unknown := sorted(set(found) - known):
-        raise ValueError(f"turn/data/{name}.toml: unknown lists {unknown}, known {sorted(known)}")
+    found = {
+        name: entries for name, entries in languages.lists(language).items() if name != "consent"
+    }
+    languages.known_lists(language, found, {field.name for field in fields(Lexicon)})
     return Lexicon(**{key: frozenset(tuple(split(entry)) for entry in found[key]) for key in found})
 
 

@@ -139,7 +139,7 @@ class Dialogue:
                 continue
             if name in before or state.agreed.get(name) == state.heard.question:
                 continue  # it was answered; the next question is what was not heard
-            if yes_no and found.answer != "unclear":  # the next time it is a new question
+            if yes_no and found.answer in ("yes", "no"):  # the next time it is a new question
                 fresh = {k: v for k, v in state.asked.items() if not k.startswith(f"{name}:")}
                 state = replace(state, asked=fresh)
             if found.answer == "no":
@@ -184,7 +184,9 @@ class Dialogue:
             return self._progress.advance(state, [], frozenset())
         few = len(found.words.content) < 8
         small = not found.words.content or (few and found.words.unfinished)
-        if small and state.nudges < 2:
+        slots = [self.script.slots[name] for name in state.heard.pending]
+        owed = any(slot.kind == "yes_no" and not slot.optional for slot in slots)
+        if small and state.nudges < 2 and not owed:  # a yes that is owed is asked for again
             line = lines.go_on[state.nudges % len(lines.go_on)]
             plan = replace(state.heard, text=line, question="", calls=())
             return replace(state, plan=plan, nudges=state.nudges + 1)

@@ -21,7 +21,7 @@ class Found:
 
     words: Words
     slots: Mapping[str, Value]
-    answer: Verdict = "unclear"
+    answer: Verdict = "other"
     intents: tuple[Intent, ...] = ()
 
     @property
@@ -160,7 +160,7 @@ class Listening:
                     found[name] = whole[1]
 
     def _texts(self, heard: Words, found: dict[str, Value]) -> None:
-        decided = verdict(heard.text, self.language) != "unclear"
+        decided = verdict(heard.text, self.language) in ("yes", "no")
         broken_off = heard.unfinished and len(heard.content) < 4
         for name in self.pending:
             if self.script.slots[name].kind != "text" or found:
@@ -176,7 +176,7 @@ class Listening:
             if slot.means_yes:
                 yes = find_any(heard.norm, slot.means_yes) is not None
                 judged = verdict(heard.text, self.language)
-                return "yes" if yes and judged != "no" else "no" if judged == "no" else "unclear"
+                return "yes" if yes and judged != "no" else "no" if judged == "no" else "other"
         return verdict(heard.text, self.language)
 
 
