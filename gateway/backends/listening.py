@@ -10,16 +10,10 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from gateway.backends.cascade.ports import Recogniser, RecogniserStream
 from gateway.backends.cascade.recognisers.turn_words import TurnWords
 from gateway.events import BackendCommand, Listen
-from gateway.ports import (
-    Backend,
-    BackendEvent,
-    BackendStart,
-    Recogniser,
-    RecogniserStream,
-    Transcript,
-)
+from gateway.ports import Backend, BackendEvent, BackendStart
 from media.frame import AudioFrame
 
 EARLY_FRAMES = 100
@@ -66,11 +60,11 @@ class Listening:
             self._turn.begin(command.start)
         self._model.perform(command)
 
-    async def words(self, start: int, end: int) -> Transcript:
+    async def words(self, start: int, end: int) -> str:
         """Give the words of a stretch of the caller's sound, for turn-taking."""
         if self._turn is None:
-            return Transcript("", final=False)
-        return await self._turn.upto(end)
+            return ""
+        return (await self._turn.upto(end)).text
 
     def done(self, at: int) -> float | None:
         """Give the model's own judgement of a pause, if it has one."""

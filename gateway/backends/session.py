@@ -16,7 +16,7 @@ import structlog
 from gateway.backends.socket import ModelSocket
 from gateway.events import BackendCommand, BackendLost, CallerWords, Json
 from gateway.plumbing.wire_json import known, parse
-from gateway.ports import BackendEvent, BackendStart, BackendTraits, Transcript
+from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 
 IDLE_LOOK = 1.0
@@ -227,9 +227,9 @@ class SessionBackend:
             return
         self._put(self._session.perform(command), self._socket)
 
-    async def words(self, start: int, end: int) -> Transcript:
+    async def words(self, start: int, end: int) -> str:
         """Give nothing: these models write a turn down when it is over, if at all."""
-        return Transcript("", final=False)
+        return ""
 
     def done(self, at: int) -> float | None:
         """Give nothing: a model that judges turns decides them."""

@@ -20,7 +20,7 @@ from gateway.commands.shared.options import (
 from gateway.plumbing.wire_json import clean
 
 if TYPE_CHECKING:
-    from gateway.ports import Voice
+    from gateway.backends.cascade.ports import Voice
 
 NAME = "say"
 HELP = "speak with the embedded voice, into a file"

@@ -21,13 +21,14 @@ from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.backends.cascade.choices.choices import Table
 from gateway.backends.cascade.models.scripted import Pace, ScriptedModel
 from gateway.backends.cascade.parts import PartMaker
+from gateway.backends.cascade.ports import LanguageModel
 from gateway.backends.cascade.recognisers.moonshine import Moonshine
 from gateway.backends.cascade.voices.local import LocalLines, LocalVoice
 from gateway.backends.listening import Listening
 from gateway.backends.speech_models import KINDS, with_key
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.events import CallInfo
-from gateway.ports import Backend, LanguageModel
+from gateway.ports import Backend
 from gateway.process.ready_agent import Engagement
 from gateway.tools.store import Store
 from gateway.tools.toolbox import CallTools, Toolbox

@@ -10,8 +10,15 @@ import pytest
 
 from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleModel, Refused
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
+from gateway.backends.cascade.ports import (
+    ModelEvent,
+    ModelRequest,
+    ModelUsage,
+    TextDelta,
+    ToolDelta,
+)
 from gateway.events import Entry
-from gateway.ports import ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta, ToolSpec
+from gateway.ports import ToolSpec
 from tests.support import aimock
 
 pytestmark = aimock.NEEDS_AIMOCK

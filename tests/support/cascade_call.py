@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
+from gateway.backends.cascade.ports import LanguageModel, Recogniser, Voice
 from gateway.call.call import Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
@@ -29,17 +30,7 @@ from gateway.events import (
     ToolAnswered,
     Word,
 )
-from gateway.ports import (
-    Backend,
-    BackendStart,
-    BackendTraits,
-    Ear,
-    LanguageModel,
-    Recogniser,
-    Transcript,
-    Voice,
-    Witness,
-)
+from gateway.ports import Backend, BackendStart, BackendTraits, Ear, Witness
 from media.codec import WireForm
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
@@ -151,8 +142,8 @@ class Silent:
     def perform(self, command: object) -> None:
         pass
 
-    async def words(self, start: int, end: int) -> Transcript:
-        return Transcript("", final=False)
+    async def words(self, start: int, end: int) -> str:
+        return ""
 
     def done(self, at: int) -> float | None:
         return None

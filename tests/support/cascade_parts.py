@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gateway.backends.cascade.ports import RecogniserStream, SpeechChunk, Transcript
 from gateway.events import Word
-from gateway.ports import RecogniserStream, SpeechChunk, Transcript
 from media.frame import AudioFrame
 from tts.clauses import ClauseCutter
 

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.models.scripted import ScriptedModel
+from gateway.backends.cascade.ports import Expectation, ModelRequest, TextDelta, ToolDelta
 from gateway.call.tools.desk import (
     Answer,
     CallerTurn,
@@ -24,7 +25,7 @@ from gateway.call.tools.desk import (
     ToolDesk,
 )
 from gateway.events import CallInfo, CancelTool, Entry, Json, RunTool, ToolAnswered, ToolAsked
-from gateway.ports import Expectation, ModelRequest, TextDelta, ToolDelta, ToolSpec
+from gateway.ports import ToolSpec
 from gateway.tools.store import Store
 from gateway.tools.toolbox import Toolbox
 

@@ -11,7 +11,7 @@ import structlog
 from gateway.backends.bridge import wire
 from gateway.backends.socket import ModelSocket
 from gateway.events import AnswerTool, BackendCommand, BackendLost, BackendReady, ReplyEnded
-from gateway.ports import BackendEvent, BackendStart, BackendTraits, Transcript
+from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 
 EARLY = 1500
@@ -107,9 +107,9 @@ class BridgeBackend:
         if message is not None:
             self._socket.send(message)
 
-    async def words(self, start: int, end: int) -> Transcript:
+    async def words(self, start: int, end: int) -> str:
         """Give nothing: the model writes a turn down when it is over, if at all."""
-        return Transcript("", final=False)
+        return ""
 
     def done(self, at: int) -> float | None:
         """Give nothing: a model that judges turns decides them."""

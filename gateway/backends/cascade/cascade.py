@@ -13,6 +13,18 @@ from dataclasses import replace
 from typing import assert_never
 
 from gateway.backends.cascade.job import CascadeSettings, Drain, Job, PartFailed
+from gateway.backends.cascade.ports import (
+    Expectation,
+    LanguageModel,
+    ModelRequest,
+    ModelUsage,
+    Recogniser,
+    RecogniserStream,
+    TextDelta,
+    ToolDelta,
+    Transcript,
+    Voice,
+)
 from gateway.backends.cascade.recognisers.turn_advice import Opinion
 from gateway.backends.cascade.recognisers.turn_words import TurnWords
 from gateway.events import (
@@ -38,21 +50,7 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
-from gateway.ports import (
-    BackendEvent,
-    BackendStart,
-    BackendTraits,
-    Expectation,
-    LanguageModel,
-    ModelRequest,
-    ModelUsage,
-    Recogniser,
-    RecogniserStream,
-    TextDelta,
-    ToolDelta,
-    Transcript,
-    Voice,
-)
+from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 
 EARLY_FRAMES = 500
@@ -146,14 +144,14 @@ class Cascade:
             case _:
                 assert_never(command)
 
-    async def words(self, start: int, end: int) -> Transcript:
+    async def words(self, start: int, end: int) -> str:
         """Give the words of a stretch of the caller's sound, for turn-taking.
 
         They are kept: when the turn is found to have ended there, its transcript is ready.
         """
         if self._turn is None:
-            return Transcript("", final=False)
-        return await self._turn.upto(end)
+            return ""
+        return (await self._turn.upto(end)).text
 
     def done(self, at: int) -> float | None:
         """Give the recogniser's own probability that the caller was done at `at`, if it has one."""

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.events import AnswerTool, Entry
-from gateway.ports import SpeechChunk
 
 Part = Literal["recogniser", "model", "voice"]
 

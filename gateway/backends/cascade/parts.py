@@ -16,7 +16,7 @@ from gateway.backends.cascade.choices.second_choice import (
     RecogniserChoice,
     VoiceChoice,
 )
-from gateway.ports import LanguageModel, Recogniser, Voice
+from gateway.backends.cascade.ports import LanguageModel, Recogniser, Voice
 
 T = TypeVar("T")
 MODELS = ("scripted", "openai")

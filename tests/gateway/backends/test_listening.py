@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from gateway.backends.listening import Listening
 from gateway.events import BackendCommand, BackendLost, BackendReady, CallInfo, Disregard, Listen
-from gateway.ports import BackendEvent, BackendStart, BackendTraits, Transcript
+from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 from tests.support.cascade_parts import FRAME, RATE, LevelRecogniser, Sentences, speech
 
@@ -33,7 +33,7 @@ class Model:
     def perform(self, command: BackendCommand) -> None:
         self.commands.append(command)
 
-    async def words(self, start: int, end: int) -> Transcript:
+    async def words(self, start: int, end: int) -> str:
         raise AssertionError("the recogniser is asked, not the model")
 
     def done(self, at: int) -> float | None:
@@ -47,7 +47,7 @@ async def test_the_model_hears_everything_and_turn_taking_has_words():
     both = Listening(model, LevelRecogniser(sentences))
     assert both.traits is model.traits
     assert both.done(0) == 0.7, "a model may judge pauses itself"
-    assert (await both.words(0, 1)).text == "", "nothing is known before it runs"
+    assert await both.words(0, 1) == "", "nothing is known before it runs"
     both.hear(AudioFrame(bytes(2 * FRAME), RATE, 0))
     async with asyncio.TaskGroup() as group:
         group.create_task(both.run(START, told.append))
@@ -55,10 +55,10 @@ async def test_the_model_hears_everything_and_turn_taking_has_words():
         both.perform(Listen(FRAME))
         for number in range(1, 50):
             both.hear(AudioFrame(speech(said, FRAME), RATE, number * FRAME))
-        assert (await both.words(FRAME, 50 * FRAME)).text == "wait a moment"
+        assert await both.words(FRAME, 50 * FRAME) == "wait a moment"
         both.perform(Disregard())
         model.lost.set()
     assert len(model.frames) == 50
     assert model.commands == [Listen(FRAME), Disregard()]
     assert told == [BackendReady("model"), BackendLost("gone")]
-    assert (await both.words(0, 1)).text == ""
+    assert await both.words(0, 1) == ""

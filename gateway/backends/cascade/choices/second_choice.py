@@ -10,8 +10,7 @@ from itertools import count
 import structlog
 
 from gateway.backends.cascade.choices.choices import ChoiceSettings, Patience, Race
-from gateway.backends.cascade.recognisers.caller_sound import SoundRing
-from gateway.ports import (
+from gateway.backends.cascade.ports import (
     LanguageModel,
     ModelEvent,
     ModelRequest,
@@ -22,6 +21,7 @@ from gateway.ports import (
     Transcript,
     Voice,
 )
+from gateway.backends.cascade.recognisers.caller_sound import SoundRing
 from media.frame import AudioFrame
 from tts.clauses import ClauseCutter
 

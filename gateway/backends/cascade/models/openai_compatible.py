@@ -18,8 +18,8 @@ from gateway.backends.cascade.models.prompt import PromptRules, messages, tools
 from gateway.backends.cascade.models.replicas import Replicas
 from gateway.backends.cascade.models.reply import ReplyReader
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
+from gateway.backends.cascade.ports import ModelEvent, ModelRequest
 from gateway.events import Json
-from gateway.ports import ModelEvent, ModelRequest
 
 OURS = frozenset({400, 401, 403, 404, 405, 413, 415, 422})
 """Answers that say something about the request, so that no other server would take it either."""

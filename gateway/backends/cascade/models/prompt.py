@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gateway.backends.cascade.ports import ModelRequest
 from gateway.events import Entry, Json
-from gateway.ports import ModelRequest, ToolSpec
+from gateway.ports import ToolSpec
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 

@@ -19,9 +19,9 @@ from openai.types.completion_usage import (
     PromptTokensDetails,
 )
 
+from gateway.backends.cascade.ports import ModelEvent, ModelUsage, TextDelta, ToolDelta
 from gateway.events import Json
 from gateway.plumbing.wire_json import parse
-from gateway.ports import ModelEvent, ModelUsage, TextDelta, ToolDelta
 
 OPEN, CLOSE = "<think>", "</think>"
 """Marks around a chain of thought where a server has no parser for it."""

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from gateway.backends.cascade.models.script.dialogue import Dialogue
 from gateway.backends.cascade.models.script.format import Script
 from gateway.backends.cascade.models.script.state import State
-from gateway.events import Entry
-from gateway.ports import (
+from gateway.backends.cascade.ports import (
     Expectation,
     ModelEvent,
     ModelRequest,
@@ -25,6 +24,7 @@ from gateway.ports import (
     TextDelta,
     ToolDelta,
 )
+from gateway.events import Entry
 
 CALLS = 256
 """Calls whose last state is kept, so that a long history is not gone through at every turn."""

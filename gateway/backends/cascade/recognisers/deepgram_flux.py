@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Meta
 
 from gateway.backends.cascade.deepgram import CLOSE_STREAM, MOST_HINTS, key_headers
+from gateway.backends.cascade.ports import Transcript, TurnAdvice
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords, spread
 from gateway.plumbing.wire_json import decode
-from gateway.ports import Transcript, TurnAdvice
 
 QUIET = 1.0
 """Seconds that a word may lag behind what was listened to; older silence is settled."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.heard import HeardWords
-from gateway.ports import Transcript
 
 Message = str | bytes
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import soxr
 
+from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.beam_search import Expected
 from gateway.backends.cascade.recognisers.caller_sound import SoundRing, speech_span, split
 from gateway.backends.cascade.recognisers.moonshine_model import RATE, MoonshineModel
 from gateway.backends.cascade.recognisers.moonshine_tokens import Tokens
-from gateway.ports import Transcript
 from inference import find
 from inference.pool import Priority
 from inference.runtime import Runtime

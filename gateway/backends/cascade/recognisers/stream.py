@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.caller_sound import SoundRing
 from gateway.backends.cascade.recognisers.dialect import Dialect, DialectMaker
 from gateway.backends.cascade.recognisers.heard import HeardWords
 from gateway.backends.socket import ModelSocket
-from gateway.ports import Transcript
 from media.frame import AudioFrame
 
 KEPT_SECONDS = 30.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gateway.backends.cascade.ports import Transcript, TurnAdvice
 from gateway.events import BackendTurn
-from gateway.ports import Transcript, TurnAdvice
 
 BEHIND = 0.3
 """Seconds by which its judgement may lie behind a pause: Flux speaks every quarter of a second."""

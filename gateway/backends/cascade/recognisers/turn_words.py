@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
-from gateway.ports import RecogniserStream, Transcript
+from gateway.backends.cascade.ports import RecogniserStream, Transcript
 
 PART_SECONDS = 8.0
 """A part of a turn longer than this is not heard again with what follows: recognisers gain nothing

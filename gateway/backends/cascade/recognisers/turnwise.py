@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.caller_sound import SoundRing, speech_span
-from gateway.ports import Transcript
 from media.frame import AudioFrame
 
 KEPT_SECONDS = 60.0

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.events import Word
-from gateway.ports import SpeechChunk
 from inference.runtime import Runtime
 from tts.hibari import Hibari
 from tts.lines import Lines, lines_folder

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 import httpx2
 from msgspec import Meta
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.remote import Remote, events
 from gateway.backends.cascade.voices.spoken_text import Pace, SpokenText
 from gateway.events import Json
 from gateway.plumbing.wire_json import parse
-from gateway.ports import SpeechChunk
 from media.resample import Resampler
 from tts.clauses import ClauseCutter
 

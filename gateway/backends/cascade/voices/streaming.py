@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.voices.dialect import VoiceDialect, VoiceMaker, VoiceNews
 from gateway.backends.cascade.voices.spoken_text import Pace, SpokenText
 from gateway.backends.socket import ModelSocket
 from gateway.events import Word
-from gateway.ports import SpeechChunk
 from media.resample import Resampler
 
 IDLE_CONNECTIONS = 8

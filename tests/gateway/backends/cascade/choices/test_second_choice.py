@@ -13,7 +13,7 @@ from gateway.backends.cascade.choices.second_choice import (
     VoiceChoice,
 )
 from gateway.backends.cascade.job import Drain
-from gateway.ports import (
+from gateway.backends.cascade.ports import (
     ModelEvent,
     ModelRequest,
     ModelUsage,

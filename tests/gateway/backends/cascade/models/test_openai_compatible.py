@@ -10,8 +10,15 @@ import pytest
 
 from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleModel, Refused
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
+from gateway.backends.cascade.ports import (
+    ModelEvent,
+    ModelRequest,
+    ModelUsage,
+    TextDelta,
+    ToolDelta,
+)
 from gateway.events import Entry
-from gateway.ports import ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta, ToolSpec
+from gateway.ports import ToolSpec
 from tests.support.chat_server import FakeChat, Say
 from tests.support.virtual_time import run
 

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from gateway.agents.library import AgentLibrary, shipped
 from gateway.backends.cascade.models.scripted import CALLS, Pace, ScriptedModel, tokens
+from gateway.backends.cascade.ports import (
+    Expectation,
+    ModelEvent,
+    ModelRequest,
+    ModelUsage,
+    TextDelta,
+    ToolDelta,
+)
 from gateway.events import Entry, Json
-from gateway.ports import Expectation, ModelEvent, ModelRequest, ModelUsage, TextDelta, ToolDelta
 from tests.support.virtual_time import run
 
 (SCRIPT,) = AgentLibrary(shipped()).get("workshop").scripts.values()

@@ -8,11 +8,12 @@ from deepgram import AsyncDeepgramClient
 from deepgram.environment import DeepgramClientEnvironment
 
 from gateway.backends.cascade.cascade import Cascade
+from gateway.backends.cascade.ports import ModelEvent, ModelRequest, TextDelta, Transcript
 from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
 from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamedSound, StreamingRecogniser
 from gateway.events import CallInfo
-from gateway.ports import BackendStart, ModelEvent, ModelRequest, TextDelta, Transcript
+from gateway.ports import BackendStart
 from media.frame import AudioFrame
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import FRAME, RATE, ClauseTones, Sentences, speech

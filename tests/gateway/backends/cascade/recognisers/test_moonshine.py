@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.moonshine import Moonshine, MoonshineSettings
-from gateway.ports import Transcript
 from inference.runtime import Runtime
 from media.frame import AudioFrame, Samples
 from tests.media.speech import Recording, recording

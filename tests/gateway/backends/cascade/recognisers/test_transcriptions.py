@@ -6,6 +6,7 @@ from typing import Literal
 import openai
 import pytest
 
+from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.transcriptions import (
     Transcriptions,
     TranscriptionSettings,
@@ -13,7 +14,6 @@ from gateway.backends.cascade.recognisers.transcriptions import (
     wav,
 )
 from gateway.backends.cascade.recognisers.turnwise import TurnwiseRecogniser
-from gateway.ports import Transcript
 from media.frame import AudioFrame
 from tests.support.cascade_parts import RATE, speech
 from tests.support.sound_server import FakeSound

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.recognisers.moonshine import Moonshine
 from gateway.backends.cascade.voices.local import LocalLines, LocalVoice
-from gateway.ports import SpeechChunk
 from inference.runtime import Runtime
 from media.codec import wire_form
 from tts.english import ENGLISH

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import openai
 import pytest
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.voices.openai_speech import OpenAISpeech, SpeechSettings
-from gateway.ports import SpeechChunk
 from tests.support.sound_server import SECONDS_A_CHARACTER, FakeSound
 from tests.support.virtual_time import run
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from gateway.backends.cascade.job import CascadeSettings
+from gateway.backends.cascade.ports import ModelEvent, ModelRequest, SpeechChunk, TextDelta
 from gateway.call.saying import RENDER_SECONDS, Saying
 from gateway.call.tasks import Tasks
 from gateway.events import BackendLost, PlayoutDry, Record, UtteranceEnded
-from gateway.ports import ModelEvent, ModelRequest, SpeechChunk, TextDelta
 from tests.support.cascade_call import Caller, LineBook, Parts, RenderedLine
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
 from tests.support.virtual_time import run

@@ -7,10 +7,10 @@ import pytest
 from deepgram import AsyncDeepgramClient
 from deepgram.environment import DeepgramClientEnvironment
 
+from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.voices.deepgram import Aura, DeepgramVoiceSettings
 from gateway.backends.cascade.voices.streaming import StreamingVoice
 from gateway.events import Word
-from gateway.ports import SpeechChunk
 from tests.support.deepgram_server import FakeDeepgram
 from tests.support.deepgram_voices import SECONDS_A_CHARACTER
 from tests.support.virtual_time import run
