@@ -28,9 +28,14 @@ setup: $(MADE)/models ## Make .venv with everything pinned, and fetch the models
 .PHONY: test
 test: setup debian-test $(MADE)/aimock ## Run the tests (PYTEST_ARGS="tests/media -x" narrows them)
 	@$(PYTEST) -m "not slow and not peer and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none
-	@tools/live.sh $(PYTEST) -m "not slow and (peer or live)" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
+	@tools/live.sh $(PYTEST) -m "not slow and not wide and (peer or live)" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@# The browser's driver keeps an event loop running, so its tests have a process of their own.
-	@tools/live.sh $(PYTEST) -m "not slow and peer" $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
+	@tools/live.sh $(PYTEST) -m "not slow and not wide and peer" $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
+
+.PHONY: test-wide
+test-wide: setup debian-test $(MADE)/aimock ## Run the tests in real time that `make test` has one of their kind of
+	@tools/live.sh $(PYTEST) -m "wide and not slow" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
+	@tools/live.sh $(PYTEST) -m "wide and not slow" $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
 
 .PHONY: check
 check: style types shape test ## Everything that must hold before a change is good

@@ -107,6 +107,7 @@ async def test_calls_in_progress_finish_after_sigterm(running: GatewayProcess) -
     assert len(reason(running.lines())) == 2
 
 
+@pytest.mark.wide
 def test_past_the_drain_limit_calls_are_ended_with_a_word(tmp_path: Path) -> None:
     with gateway({"server": {"port": 0, "drain": 0.5}}, folder=tmp_path) as process:
 
@@ -148,6 +149,7 @@ async def test_a_killed_process_leaves_a_log_and_a_recording(running: GatewayPro
     assert sound[:, 1].any()
 
 
+@pytest.mark.wide
 def test_a_recording_that_cannot_be_written_is_told_and_the_call_goes_on(tmp_path: Path) -> None:
     (tmp_path / "recordings").write_text("no folder")
     with gateway(RECORDED, folder=tmp_path) as process:
@@ -170,6 +172,7 @@ def test_what_a_gateway_keeps_is_for_its_owner_alone(running: GatewayProcess) ->
 
 
 @pytest.mark.real_time
+@pytest.mark.wide
 async def test_a_peer_that_sends_no_whole_request_is_let_go(running: GatewayProcess) -> None:
     host, port = running.address.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))

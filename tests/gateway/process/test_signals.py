@@ -38,7 +38,9 @@ def stopped(process: GatewayProcess, signals: list[signal.Signals], apart: float
     return asyncio.run(story())[1]
 
 
-@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "second", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.wide)]
+)
 def test_a_second_signal_ends_calls_with_a_word(tmp_path: Path, second: signal.Signals) -> None:
     with gateway(LONG, folder=tmp_path) as process:
         phone = stopped(process, [signal.SIGTERM, second], 0.5)
@@ -51,6 +53,7 @@ def test_a_second_signal_ends_calls_with_a_word(tmp_path: Path, second: signal.S
     assert said[-1].text("kind") == "goodbye"
 
 
+@pytest.mark.wide
 def test_a_third_signal_ends_the_process_at_once(tmp_path: Path) -> None:
     with gateway(LONG, folder=tmp_path) as process:
         phone = stopped(process, [signal.SIGTERM] * 3, 0.2)
@@ -73,6 +76,7 @@ def served(folder: Path, sections: dict[str, dict[str, object]]) -> tuple[int, s
     return done.returncode, "\n".join(said)
 
 
+@pytest.mark.wide
 def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
@@ -95,13 +99,22 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
             {"server": {"host": "no host"}},
             "server.host and server.port: cannot listen on no host:0",
         ),
-        ({"server": {"host": "192.0.2.1"}}, "server.port: cannot listen on 192.0.2.1:0: Cannot as"),
-        ({"log": {"path": "."}}, "log.path: "),
-        (
+        pytest.param(
+            {"server": {"host": "192.0.2.1"}},
+            "server.port: cannot listen on 192.0.2.1:0: Cannot as",
+            marks=pytest.mark.wide,
+        ),
+        pytest.param({"log": {"path": "."}}, "log.path: ", marks=pytest.mark.wide),
+        pytest.param(
             {"sip": {"enabled": True, "udp": 0, "tcp": 0, "authorities": "gone"}},
             "sip.authorities: ",
+            marks=pytest.mark.wide,
         ),
-        ({"sip": {"enabled": True, "udp": 0, "tcp": 0, "hold_music": "gone"}}, "sip.hold_music: "),
+        pytest.param(
+            {"sip": {"enabled": True, "udp": 0, "tcp": 0, "hold_music": "gone"}},
+            "sip.hold_music: ",
+            marks=pytest.mark.wide,
+        ),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(

@@ -56,10 +56,11 @@ IN_CI = {
     Case("baresip", "direct", "agent"),
     Case("linphone", "direct", "phone"),
     Case("baresip", "tls", "phone"),
-    Case("linphone", "tcp", "agent"),
-    Case("linphone", "udp", "phone"),
 }
-"""Both phones, directly and through the proxy by each transport, hung up on either side."""
+"""Both phones, directly and through the proxy, hung up on either side."""
+
+WIDE = {Case("linphone", "tcp", "agent"), Case("linphone", "udp", "phone")}
+"""Beside those, through the proxy by each transport; what is left are all combinations."""
 
 AT_ONCE = 5
 """Calls that a small machine has the time for, beside their telephones and proxies."""
@@ -198,9 +199,15 @@ def check_keys_and_hold(talk: Talk) -> None:
         assert not re.search("tesla|2018", said.lower())
 
 
+def marks(case: Case) -> tuple[pytest.MarkDecorator, ...]:
+    if case in IN_CI:
+        return ()
+    return (pytest.mark.wide,) if case in WIDE else (pytest.mark.slow,)
+
+
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, id=str(c), marks=() if c in IN_CI else pytest.mark.slow) for c in CASES],
+    [pytest.param(c, id=str(c), marks=marks(c)) for c in CASES],
 )
 def test_conversation(case: Case, talks: dict[Case, Talk | Exception]) -> None:
     talk = talks[case]

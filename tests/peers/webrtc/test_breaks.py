@@ -11,6 +11,7 @@ from tests.peers.webrtc.site import Site
 from tests.peers.webrtc.visitor import WIDGET, Chromium
 
 
+@pytest.mark.wide
 def test_a_gateway_that_stood_still_goes_on_with_the_conversation(
     browser: Chromium, served: Gateway, home: Site
 ) -> None:
@@ -34,6 +35,7 @@ def test_a_gateway_that_stood_still_goes_on_with_the_conversation(
         assert served.wait_for("call_ended", name).fields["ended_by"] == "caller"
 
 
+@pytest.mark.wide
 def test_a_gateway_that_came_back_anew_has_lost_the_call_and_takes_another(
     browser: Chromium, served: Gateway, home: Site
 ) -> None:
@@ -59,7 +61,9 @@ def test_a_gateway_that_came_back_anew_has_lost_the_call_and_takes_another(
         guest.hang_up()
 
 
-@pytest.mark.parametrize("how", ["closed", "reloaded", "crashed"])
+@pytest.mark.parametrize(
+    "how", ["closed", "reloaded", pytest.param("crashed", marks=pytest.mark.wide)]
+)
 def test_a_page_that_is_left_leaves_nothing_at_the_gateway(
     how: str, browser: Chromium, served: Gateway, home: Site
 ) -> None:

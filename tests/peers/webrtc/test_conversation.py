@@ -110,6 +110,7 @@ def test_a_cut_in_stops_the_sound_and_the_log_knows_where(
         assert 0 < stopped - onset < 1.0
 
 
+@pytest.mark.wide
 def test_the_agent_hangs_up(browser: Chromium, served: Gateway, home: Site) -> None:
     home.grant = {"seconds": 1}
     with browser.visit(home.url) as guest:
@@ -136,6 +137,7 @@ def test_who_types_is_answered(browser: Chromium, served: Gateway, home: Site) -
         guest.hang_up()
 
 
+@pytest.mark.wide
 def test_who_is_muted_is_not_heard(browser: Chromium, served: Gateway, home: Site) -> None:
     unheard, heard = QUESTIONS
     with browser.visit(home.url) as guest:

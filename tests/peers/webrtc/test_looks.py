@@ -127,6 +127,7 @@ def ending(
 
 
 @needs_axe
+@pytest.mark.wide
 def test_each_state_is_pictured_and_everybody_can_use_it(
     browser: Chromium, served: Gateway, home: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:

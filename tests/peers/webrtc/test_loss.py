@@ -7,6 +7,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+import pytest
 import uvloop
 
 from gateway.caller.network import NetworkSettings
@@ -41,6 +42,7 @@ def spoken() -> list[set[str]]:
     return [said[name] for name in SAID]
 
 
+@pytest.mark.wide
 def test_words_are_understood_although_packets_are_lost(served: Gateway, home: Site) -> None:
     lost: list[int] = []
 

@@ -82,6 +82,7 @@ def test_a_token_opens_one_call_and_not_for_long(
         assert "was used already" in guest.saying()
 
 
+@pytest.mark.wide
 def test_a_gateway_that_is_busy_says_when_to_try_again(
     browser: Chromium, served: Gateway, home: Site
 ) -> None:
