@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from inference.batch import BatchQueue, BatchSettings, Ticket
-from inference.errors import Refused
+from inference.errors import Broke, Refused, as_error
 from inference.pool import Priority, Workers
+
+TRIES = 2
+"""A run may fail for a moment (a GPU's memory that others hold); what fails twice is broken."""
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -53,7 +56,7 @@ class Batcher(Generic[Item, Out]):
     async def ask(self, item: Item, due: float) -> Answer[Out]:
         """Give the model's answer; raise Refused when it cannot be had by `due` (loop seconds).
 
-        Whatever the model raises is raised here, to every request of its batch.
+        What the model raises of this request alone is raised here.
         """
         loop = asyncio.get_running_loop()
         request: _Request[Item, Out] = _Request(item, loop.create_future())
@@ -95,26 +98,21 @@ class Batcher(Generic[Item, Out]):
         def run() -> None:
             # Between threads only durations are compared: the loop's clock may be another one.
             begun = time.monotonic()
-            outcome: Sequence[Out] | BaseException
-            if all(ticket.item.answer.done() for ticket in batch):
-                outcome = []  # nobody waited long enough for a free worker
-            else:
-                try:
-                    outcome = self._model(items)
-                except Exception as error:  # fence: each request of the batch is told
-                    outcome = error
+            outcome: Sequence[Out | Exception] = []
+            if not all(ticket.item.answer.done() for ticket in batch):  # else nobody waits
+                outcome = answers(self._model, items)
             seconds = time.monotonic() - begun
             loop.call_soon_threadsafe(self._deliver, batch, outcome, left, seconds, loop)
 
         try:
             self._workers.submit(run, priority=self._priority)
         except Refused as refused:
-            self._deliver(batch, refused, left, 0.0, loop)
+            self._deliver(batch, [refused] * len(batch), left, 0.0, loop)
 
     def _deliver(
         self,
         batch: list[Ticket[_Request[Item, Out]]],
-        outcome: Sequence[Out] | BaseException,
+        outcome: Sequence[Out | Exception],
         left: float,
         seconds: float,
         loop: asyncio.AbstractEventLoop,
@@ -127,12 +125,35 @@ class Batcher(Generic[Item, Out]):
             future = ticket.item.answer
             if future.done():
                 continue
-            if isinstance(outcome, BaseException):
-                future.set_exception(outcome)
+            said = outcome[place]
+            if isinstance(said, Exception):
+                future.set_exception(said)
             else:
                 waited = left - ticket.arrived + queued
-                future.set_result(Answer(outcome[place], waited, seconds, len(batch)))
+                future.set_result(Answer(said, waited, seconds, len(batch)))
         self._arm(loop)
+
+
+def answers(
+    model: Callable[[Sequence[Item]], Sequence[Out]], items: Sequence[Item], tries: int = TRIES
+) -> Sequence[Out | Exception]:
+    """Ask about all items at once, once more if that fails, then about each alone.
+
+    Give the answers in order, with the error in place of what cannot be answered: one request that
+    breaks the model is no reason for the others to go without.
+    """
+    for _ in range(tries):
+        try:
+            said = model(items)
+        except BaseException as raised:  # fence: told to whoever asked
+            failed: Exception = as_error(raised)
+        else:
+            if len(said) == len(items):
+                return said
+            failed = Broke(f"{len(said)} answers were given to {len(items)} questions")
+    if len(items) == 1:
+        return [failed]
+    return [each for item in items for each in answers(model, [item], 1)]
 
 
 class _Request(Generic[Item, Out]):

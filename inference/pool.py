@@ -18,7 +18,7 @@ from enum import IntEnum
 from itertools import count
 from typing import TypeVar
 
-from inference.errors import Refused
+from inference.errors import Refused, as_error
 from inference.scheduling import MODEL_SLICE, ask_for_slices, yield_to_others
 
 T = TypeVar("T")
@@ -33,6 +33,14 @@ class Priority(IntEnum):
     "the rest of an answer, while its beginning plays"
     DRAFT = 2
     "may be thrown away"
+
+
+def again(job: Callable[[], T]) -> T:
+    """Run a job of a model, and once more if it breaks; raise what it raises then."""
+    try:
+        return job()
+    except BaseException:  # fence: a run may fail for a moment; what fails twice is broken
+        return job()
 
 
 class Workers:
@@ -78,8 +86,8 @@ class Workers:
                 return
             try:
                 result = job()
-            except BaseException as error:  # fence: a job's failure belongs to who waits for it
-                future.set_exception(error)
+            except BaseException as raised:  # fence: a job's failure belongs to who waits for it
+                future.set_exception(as_error(raised))
             else:
                 future.set_result(result)
 

@@ -147,7 +147,7 @@ class _Writer:
         except OSError as error:
             recording.failure = f"{recording.path}: {error.strerror or error}"
             closing = True
-        except Exception as error:  # fence: one recording must not end those of the other calls
+        except BaseException as error:  # fence: one recording must not end those of the other calls
             recording.failure = f"{recording.path}: {error!r}"
             closing = True
         if closing:

@@ -13,7 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from inference.pool import Priority
+from inference.errors import in_words
+from inference.pool import Priority, again
 from inference.runtime import Runtime
 from tts.cache import SoundCache
 from tts.clauses import ClauseCutter, ClauseSettings
@@ -132,7 +133,7 @@ class ClauseVoice:
             return _Making(known)
 
         def job() -> Sound:
-            return self.engine.render(text, rate, goes_on=goes_on)
+            return again(lambda: self.engine.render(text, rate, goes_on=goes_on))
 
         try:
             future = self._runtime.workers.submit(job, priority=priority)
@@ -160,8 +161,8 @@ class _Making:
             assert self._future is not None
             try:
                 self._made = await asyncio.wrap_future(self._future)
-            except RuntimeError as error:  # refused by the pool, or by the model
-                raise OSError(f"the voice failed: {error}") from error
+            except Exception as error:  # fence: refused by the pool, or broken in the model
+                raise OSError(f"the voice failed: {in_words(error)}") from error
             if self._keep is not None:
                 self._keep(self._made)
         return self._made

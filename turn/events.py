@@ -25,6 +25,8 @@ class VoiceScored(msgspec.Struct, frozen=True, gc=False):
     "RMS of the window in dBFS (0 = full scale square wave; silence is -96)"
     echo: float = 0.0
     "how much of the window is explained by our own outbound sound, 0 to 1"
+    fault: str = ""
+    "why the model did not judge it but a cheaper detector; empty: it did"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class TurnAssessed:
     "that the caller is done, 0 to 1; None: late or failed, the silence timer decides"
     queue_seconds: float = 0.0
     model_seconds: float = 0.0
+    fault: str = ""
+    "why the model could not answer; empty: it did, or it was late"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ One `TurnAssessor` a process, one `TurnStream` a call:
 
 Offline, in this thread and without a deadline: `stream.assess_now(start, at)`.
 Questions of all calls queue by when they are due; what cannot be in time is dropped before it
-costs, and then, as when the model fails, the probability is None and silence decides.
+costs, and then, as when the model fails (which `fault` says), the probability is None and silence
+decides.
 
 On a processor one question is one run, since batches gain nothing there, and short turns are asked
 with a shorter window; a GPU takes what has gathered in a few milliseconds as one batch.
@@ -20,14 +21,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from inference.batch import BatchSettings
 from inference.batcher import Batcher
-from inference.errors import Refused
+from inference.errors import Refused, in_words
 from inference.manifest import find
 from inference.providers import Shapes
 from inference.runtime import Runtime, Session
@@ -105,11 +106,9 @@ class TurnAssessor:
         self,
         runtime: Runtime,
         settings: SemanticSettings | None = None,
-        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Load the model; `on_failure` hears of errors, of which callers only see no answer."""
+        """Load the model."""
         self._settings = settings or SemanticSettings()
-        self._on_failure = on_failure
         self._on_gpu = runtime.settings.providers[0] != "cpu"
         self._sessions = self._load(runtime)
         self._batcher = Batcher(self._answer, runtime.workers, self._batching(runtime))
@@ -125,15 +124,10 @@ class TurnAssessor:
         try:
             answer = await self._batcher.ask(question, asked + due_seconds)
         except Refused:
-            pass
+            return TurnAssessed(question.at, None, loop.time() - asked)
         except Exception as error:  # fence: without the model, silence decides
-            if self._on_failure is not None:
-                self._on_failure(error)
-        else:
-            return TurnAssessed(
-                question.at, answer.value, answer.queue_seconds, answer.model_seconds
-            )
-        return TurnAssessed(question.at, None, loop.time() - asked)
+            return TurnAssessed(question.at, None, loop.time() - asked, fault=in_words(error))
+        return TurnAssessed(question.at, answer.value, answer.queue_seconds, answer.model_seconds)
 
     def assess_now(self, question: Question) -> TurnAssessed:
         """Answer a question in this thread."""

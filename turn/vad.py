@@ -12,6 +12,8 @@ thread and back.
     stream.close()
 
 Without `hear`, results wait in the stream until `stream.take()`.
+A run that fails is tried again, then each stream alone; what the model cannot judge WebRTC's
+detector does, for a second of that stream, and the windows say so.
 Offline: `score(voices, samples, rate)`.
 Positions are samples of the stream at its own rate, counted from `start`.
 Silero VAD takes 32 ms windows at 8 or 16 kHz; other rates are resampled to 8 kHz.
@@ -19,7 +21,6 @@ Silero VAD takes 32 ms windows at 8 or 16 kHz; other rates are resampled to 8 kH
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -27,12 +28,15 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from inference.batcher import answers
 from inference.manifest import find
 from inference.runtime import Runtime, Session
 from media.frame import Samples
 from media.resample import Resampler
+from turn.cheap import Fallback
 from turn.events import VoiceScored
 from turn.silero import FULL_SCALE, UNITS, with_matrices
+from turn.soon import Soon
 
 MODEL: Final = "silero-vad"
 
@@ -62,12 +66,6 @@ ROOM_WINDOWS = 4
 
 FEW: Final = 8
 """Streams there is room for at first; room doubles as it is needed."""
-
-MANY: Final = 8
-APART: Final = 0.018
-"""With so many streams, so many seconds between two batches: what a batch costs beside its windows
-(the model and all around it, fetched into the processor's cache) is paid fifty times a second, and
-not whenever one of the callers' packets comes."""
 
 QUIET = 0.1
 QUIET_WINDOWS = 31
@@ -105,42 +103,6 @@ class Voices(Protocol):
         """Judge all complete windows now."""
 
 
-class Soon:
-    """Does something on the loop after all that is being handled now, once however often asked.
-
-    A busy loop handles many packets in one go: the windows they complete are judged together.
-    """
-
-    def __init__(self, act: Callable[[], object]) -> None:
-        self.streams = 0
-        "that are open, and ask"
-        self._act = act
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._asked = False
-        self._last = 0.0
-
-    def begin(self) -> None:
-        """From now on, do what is asked for on the running loop."""
-        self._loop = asyncio.get_running_loop()
-
-    def ask(self) -> None:
-        """Ask for it."""
-        loop = self._loop
-        if loop is None or self._asked:
-            return
-        self._asked = True
-        if self.streams >= MANY and loop.time() < self._last + APART:
-            loop.call_at(self._last + APART, self._do, loop)
-        else:
-            # Twice around, so that what came while the last was handled is read before.
-            loop.call_soon(loop.call_soon, self._do, loop)
-
-    def _do(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._asked = False
-        self._last = loop.time()
-        self._act()
-
-
 class VoiceStream:
     """One caller's sound on its way through the model; made by `VoiceActivity.open`."""
 
@@ -161,6 +123,7 @@ class VoiceStream:
         "position at the model's rate of the first sample that is not judged yet"
         self._quiet = 0
         "windows in a row without speech, since the model's memory began anew"
+        self._fallback = Fallback(bank.rate)
         self._aside: Samples | None = None
         "what there is no room for in the bank"
         self._scored: list[VoiceScored] = []
@@ -193,10 +156,23 @@ class VoiceStream:
             self.closed = True
             self._bank.give_back(self.slot)
 
-    def judged(self, probability: float, level: float) -> None:
-        """Hand out what was judged of the first window, placed in the stream's own time."""
+    @property
+    def trusts(self) -> bool:
+        """Whether the model is to be asked about its next window."""
+        return self._fallback.rest == 0
+
+    def judged(self, said: float | Exception | None, sound: Floats, level: float) -> None:
+        """Hand out what was judged of the first window, placed in the stream's own time.
+
+        An error, or None where the model was not asked, leaves it to the fallback.
+        """
         if self.closed:
             return
+        if isinstance(said, float):
+            probability = said
+        else:
+            probability = self._fallback.judge(said, sound)
+            self._bank.forget(self.slot)  # what it remembers may be what is wrong
         self._quiet = self._quiet + 1 if probability < QUIET else 0
         if self._quiet >= QUIET_WINDOWS:
             self._quiet = 0
@@ -205,7 +181,11 @@ class VoiceStream:
         self._next = end = begin + self._bank.window
         start, ratio = self._start, self._ratio
         window = VoiceScored(
-            start + int(begin * ratio), start + int(end * ratio), probability, level
+            start + int(begin * ratio),
+            start + int(end * ratio),
+            probability,
+            level,
+            fault="" if isinstance(said, float) else self._fallback.reason,
         )
         if self._hear is not None:
             self._hear(window)
@@ -286,14 +266,33 @@ class Bank:
             return
         rows = np.array([each.slot for each in streams], np.intp)
         sound = self.sound[rows, : self.least]
-        output, after = self._session.run(
-            {"input": sound, "state": self._state[:, rows]}, ("output", "stateN")
-        )
-        self._state[:, rows] = after
+        said = self._ask(streams)
         self._cut(rows, streams)
-        found = levels(sound[:, self.context :], FULL_SCALE)
-        for stream, probability, level in zip(streams, output[:, 0].tolist(), found, strict=True):
-            stream.judged(probability, level)
+        windows = sound[:, self.context :]
+        found = levels(windows, FULL_SCALE)
+        for stream, one, window, level in zip(streams, said, windows, found, strict=True):
+            stream.judged(one, window, level)
+
+    def _ask(self, streams: Sequence[VoiceStream]) -> Sequence[float | Exception | None]:
+        """Ask the model about the first window of each stream it may be asked about."""
+        if all(each.trusts for each in streams):
+            return answers(self._run, [each.slot for each in streams])
+        asked = [each.slot for each in streams if each.trusts]
+        said = dict(zip(asked, answers(self._run, asked) if asked else (), strict=True))
+        return [said.get(each.slot) for each in streams]
+
+    def _run(self, slots: Sequence[int]) -> list[float]:
+        """Run the model over the first window of these rows, and let it remember them."""
+        rows = np.array(slots, np.intp)
+        output, after = self._session.run(
+            {"input": self.sound[rows, : self.least], "state": self._state[:, rows]},
+            ("output", "stateN"),
+        )
+        if not np.isfinite(output).all():
+            raise ArithmeticError("the model gave no number")
+        self._state[:, rows] = after
+        said: list[float] = output[:, 0].tolist()
+        return said
 
     def forget(self, slot: int) -> None:
         """Let the model's memory of a row begin anew."""

@@ -16,7 +16,8 @@ from media.frame import Samples
 from media.resample import Resampler
 from turn.events import VoiceScored
 from turn.silero import FULL_SCALE
-from turn.vad import Hear, Soon, levels
+from turn.soon import Soon
+from turn.vad import Hear, levels
 
 RATES: Final = (8000, 16000, 32000, 48000)
 """WebRTC's detector takes no others."""

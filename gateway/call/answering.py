@@ -9,7 +9,9 @@ from collections.abc import Callable
 import structlog
 
 from gateway.events import BackendCommand, BackendLost, Listen
+from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendEvent, BackendStart, BackendTraits
+from inference.errors import as_error, in_words
 from media.frame import AudioFrame
 
 KEPT_FRAMES = 750
@@ -41,6 +43,7 @@ class Answering:
         self._group: asyncio.TaskGroup | None = None
         self._backend: Backend | None = None
         self._task: asyncio.Task[None] | None = None
+        self._call_id = ""
 
     def begin(self, group: asyncio.TaskGroup) -> BackendTraits:
         """Open the agent's first backend in the call's group; give what it can do."""
@@ -57,10 +60,10 @@ class Answering:
         assert self._group is not None
         self._task = self._group.create_task(self._serve(backend))
         if turn_start is not None:
-            backend.perform(Listen(turn_start))
+            self.perform(Listen(turn_start))
             for frame in self._kept or ():
                 if frame.end > turn_start - int(PREFIX_SECONDS * frame.rate):
-                    backend.hear(frame)
+                    self._pass_on(frame)
         return backend.traits
 
     def close(self) -> None:
@@ -73,13 +76,28 @@ class Answering:
         """Take the caller's sound."""
         if self._kept is not None:
             self._kept.append(frame)
-        if self._backend is not None:
-            self._backend.hear(frame)
+        self._pass_on(frame)
 
     def perform(self, command: BackendCommand) -> None:
         """Pass a command on."""
-        if self._backend is not None:
-            self._backend.perform(command)
+        try:
+            if self._backend is not None:
+                self._backend.perform(command)
+        except BaseException as raised:  # fence: a backend that breaks is lost, and no call with it
+            self._lose(raised)
+
+    def _pass_on(self, frame: AudioFrame) -> None:
+        try:
+            if self._backend is not None:
+                self._backend.hear(frame)
+        except BaseException as raised:  # fence: a backend that breaks is lost, and no call with it
+            self._lose(raised)
+
+    def _lose(self, raised: BaseException) -> None:
+        """Let a backend go that broke while it was told something."""
+        log.error("backend_broke", call_id=self._call_id, exc_info=raised)
+        self.close()
+        self._post(BackendLost(in_words(as_error(raised))))
 
     async def words(self, start: int, end: int) -> str:
         """Give the words in [start, end) of the caller's stream, where the backend has any."""
@@ -91,6 +109,7 @@ class Answering:
 
     async def _serve(self, backend: Backend) -> None:
         start = self._start()
+        self._call_id = start.info.call_id
 
         def emit(event: BackendEvent) -> None:
             if self._backend is backend:  # what a replaced backend still says is void
@@ -98,6 +117,8 @@ class Answering:
 
         try:
             await backend.run(start, emit)
-        except Exception as broken:  # fence: a backend that breaks its port must not take the call
-            log.exception("backend_broke", call_id=start.info.call_id)
-            emit(BackendLost(f"{type(broken).__name__}: {broken}"))
+        except BaseException as raised:  # fence: a backend that breaks is lost, and no call with it
+            if is_stop(raised):
+                raise
+            log.exception("backend_broke", call_id=self._call_id)
+            emit(BackendLost(in_words(as_error(raised))))

@@ -18,6 +18,7 @@ from gateway.call.answering import Answering
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.state import Effect, Event
+from gateway.call.faults import Faults
 from gateway.call.flood import Floods
 from gateway.call.hearing import Hearing
 from gateway.call.mouth import Mouth
@@ -56,6 +57,7 @@ from gateway.events import (
     Transfer,
     Truncate,
 )
+from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendStart, Leg, LineEvent
 from media.frame import AudioFrame
 
@@ -136,7 +138,7 @@ class Call:
         try:
             for placed in self._stream.push(frame, self._now()):
                 self._take(placed)
-        except Exception:  # fence: one broken call must not touch the line, nor its other calls
+        except BaseException:  # fence: one broken call must not touch the line, nor its other calls
             self._broke()
 
     def notice(self, event: LineEvent) -> None:
@@ -164,7 +166,7 @@ class Call:
             return
         try:
             self._mouth.send(now)
-        except Exception:  # fence: one broken call must not stop the clock of the others
+        except BaseException:  # fence: one broken call must not stop the clock of the others
             self._broke()
 
     def tick(self, now: float) -> None:
@@ -173,7 +175,7 @@ class Call:
             return
         try:
             self._tick(now)
-        except Exception:  # fence: one broken call must not stop the clock of the others
+        except BaseException:  # fence: one broken call must not stop the clock of the others
             self._broke()
 
     def _tick(self, now: float) -> None:
@@ -209,7 +211,7 @@ class Call:
                 self._inbox.popleft()
             self._deadline = self.conversation.deadline
             self._look_at = 0.0
-        except Exception:  # fence: whoever posts is not to blame, and may be another call's clock
+        except BaseException:  # fence: who posts is not to blame, and may be another call
             self._inbox.clear()
             self._broke()
 
@@ -219,14 +221,22 @@ class Call:
             async with asyncio.TaskGroup() as group:
                 self._tasks.group = group
                 answering = self._answering
-                self._hearing.begin(group, self.post, answering.words, answering.done, self._broke)
+                self._hearing.begin(
+                    group,
+                    self.post,
+                    answering.words,
+                    answering.done,
+                    Faults(self._record, self._broke),
+                )
                 self.conversation.state.traits = answering.begin(group)
                 self.post(CallStarted(self.leg.info))
                 self.leg.attach(self)
                 await self._over.wait()
                 answering.close()
                 await self._tasks.wind_up()
-        except Exception:  # fence: one broken call must not touch the others
+        except BaseException as raised:  # fence: one broken call must not touch the others
+            if is_stop(raised):
+                raise
             self._broke()
         finally:
             self._hearing.close()

@@ -11,10 +11,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Protocol, assert_never
 
+from msgspec import structs
+
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.state import Event
 from gateway.call.edges import Edges
+from gateway.call.faults import Faults
 from gateway.events import CallerClaimed, CallerTurnEnded
+from gateway.plumbing.fence import is_stop
 from media.frame import AudioFrame, Samples
 from media.playout import Chunk
 from turn.events import (
@@ -116,7 +120,7 @@ class Hearing:
         self._post: Callable[[Event], None] = lambda event: None
         self._words: Callable[[int, int], Awaitable[str]] | None = None
         self._done: Callable[[int], float | None] = lambda at: None
-        self._broke: Callable[[], None] = lambda: None
+        self._faults = Faults()
         self._group: asyncio.TaskGroup | None = None
         self._sounding = False
         self._reached = 0
@@ -127,15 +131,15 @@ class Hearing:
         post: Callable[[Event], None],
         words: Callable[[int, int], Awaitable[str]],
         done: Callable[[int], float | None] = lambda at: None,
-        broke: Callable[[], None] = lambda: None,
+        faults: Faults | None = None,
     ) -> None:
         """Start to pass decisions on; questions run in `group`.
 
-        `done` gives the recogniser's own judgement of a pause, where it has one; `broke` is told
-        when something here raised, while it is handled.
+        `done` gives the recogniser's own judgement of a pause, where it has one; `faults`
+        is told of models that fail, and while it is handled when something here raised.
         """
         self._group, self._post, self._words, self._done = group, post, words, done
-        self._broke = broke
+        self._faults = faults or Faults()
 
     def close(self) -> None:
         """Let go of the models; later answers go nowhere."""
@@ -197,19 +201,21 @@ class Hearing:
     def scored(self, window: VoiceScored) -> None:
         """Take the judgement of a window; they come in order."""
         try:
+            if window.fault or self._faults.failing:
+                self._faults.note("voice_activity", window.fault)
             if self._echo is not None and window.probability >= UNLIKELY:
                 window = self._with_echo(window, self._echo)
             self._reached = window.end
             self._tell(window)
-        except Exception:  # fence: the windows of other calls are handed out after this one's
+        except BaseException:  # fence: the windows of other calls are handed out after this one's
             self._voice.close()  # more of this one's may be on their way
-            self._broke()
+            self._faults.broke()
 
     def _with_echo(self, window: VoiceScored, reference: Echo) -> VoiceScored:
         echo = reference.score(window.start, window.end)
         if not echo:
             return window
-        return VoiceScored(window.start, window.end, window.probability, window.level, echo)
+        return structs.replace(window, echo=echo)
 
     # --- what turn-taking says -------------------------------------------------------------------
 
@@ -257,6 +263,8 @@ class Hearing:
             return
         due = (question.due - question.at) / self._stream.rate
         answer = await self._turns.assess(question.start, question.at, due)
+        if answer.fault or answer.probability is not None:
+            self._faults.note("turn_detector", answer.fault)
         advised = self._done(question.at)
         if advised is not None:  # two models that listen differently: their mean is the better one
             known = answer.probability
@@ -269,7 +277,9 @@ class Hearing:
         assert self._words is not None
         try:
             text = await self._words(question.start, question.end)
-        except (OSError, TimeoutError):
-            return  # words are evidence, not a need: the turn is decided without them
+        except BaseException as raised:  # fence: the turn is decided without words as well
+            if is_stop(raised):
+                raise
+            return
         if self._group is not None:
             self._tell(WordsArrived(text, question.end))

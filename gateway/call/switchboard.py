@@ -88,7 +88,12 @@ class Switchboard:
         if self._group is None:
             leg.hang_up("not serving")
             return
-        call = self._make_call(leg)
+        try:
+            call = self._make_call(leg)
+        except BaseException:  # fence: a call that cannot be made must not touch the line
+            log.exception("call_broke", call_id=leg.info.call_id)
+            leg.hang_up("internal error")
+            return
         self.begun += 1
         self._empty.clear()
         self._pacer.add(call)

@@ -168,7 +168,7 @@ class Journal:
         try:
             # The head comes first, and no field of an event takes its place.
             return _JSON.encode(head | self._privacy.clean(line["fields"]) | head) + b"\n"
-        except Exception as error:  # fence: what one line holds must not end the log
+        except BaseException as error:  # fence: what one line holds must not end the log
             return _JSON.encode(head | {"unwritable": type(error).__name__}) + b"\n"
 
 

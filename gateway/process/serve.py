@@ -27,6 +27,7 @@ from gateway.lines.sip.line import SipLine
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.observe.journal import Journal
+from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.starting import bind
 from gateway.process import health
 from gateway.process.agents import Crew
@@ -53,6 +54,7 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> int
     sys.setswitchinterval(SWITCH_INTERVAL)
     ask_for_slices(LOOP_SLICE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.get_loop().set_task_factory(fenced_task)
         try:
             runner.run(_serve(settings, ready or _say_ready))
         except* OSError as failures:
@@ -76,7 +78,7 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
     )
     try:
         voices = _voices(settings, runtime)
-        assessor = TurnAssessor(runtime, on_failure=_detector_failed)
+        assessor = TurnAssessor(runtime)
         crew = Crew(settings, runtime)
         await crew.prepare()
         assessor.warm()
@@ -213,7 +215,3 @@ async def _announce(
 
 def _say_ready(address: str) -> None:
     log.info("listening", address=address)
-
-
-def _detector_failed(error: Exception) -> None:
-    log.warning("turn_detector_failed", error=repr(error))

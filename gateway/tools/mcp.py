@@ -18,6 +18,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 
 from gateway.events import Json
+from gateway.plumbing.fence import is_stop
 from gateway.plumbing.wire_json import clean
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
@@ -70,7 +71,9 @@ class McpConnection:
                         pause = FIRST_PAUSE
                         self._opened(client, listed)
                         await self._lost.wait()
-            except Exception as error:  # fence: a server may fail in any way; it is tried again
+            except BaseException as error:  # fence: a server may fail in any way; it is tried again
+                if is_stop(error):
+                    raise
                 log.warning("tool server failed", server=self.name, error=repr(error))
             finally:
                 self._down()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from gateway.tools.context import ToolFailed
+from inference.errors import as_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,13 +35,11 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 def _run(work: Callable[[], T], loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T]) -> None:
     result: Any = None
-    error: BaseException | None = None
+    error: Exception | None = None
     try:
         result = work()
-    except SystemExit as left:  # what a script says to its shell says nothing to a gateway
-        error = RuntimeError(f"the tool called exit({left.code!r})")
-    except BaseException as broken:  # fence: handed to whoever waits for the tool
-        error = broken
+    except BaseException as raised:  # fence: handed to whoever waits for the tool
+        error = as_error(raised)
     finally:
         _at_work.release()
     try:
@@ -49,7 +48,7 @@ def _run(work: Callable[[], T], loop: asyncio.AbstractEventLoop, answer: asyncio
         return  # the loop is closed: the process is leaving and nobody waits any more
 
 
-def _settle(answer: asyncio.Future[T], result: T, error: BaseException | None) -> None:
+def _settle(answer: asyncio.Future[T], result: T, error: Exception | None) -> None:
     if answer.cancelled():
         return
     if error is None:

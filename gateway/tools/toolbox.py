@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 import structlog
 
 from gateway.events import Json, RunTool, ToolAnswered
+from gateway.plumbing.fence import is_stop
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.store import Store
@@ -81,8 +82,10 @@ class CallTools:
             return {"error": failed.code, "message": failed.message}, "failed"
         except TimeoutError:
             return {"error": "timeout", "message": "This took too long."}, "timeout"
-        except (Exception, SystemExit) as broken:  # fence: a broken tool is an answer
+        except BaseException as raised:  # fence: a broken tool is an answer
+            if is_stop(raised):
+                raise
             # Not its words: they may hold what the caller said.
-            call, kind = self.context.call.call_id, type(broken).__name__
+            call, kind = self.context.call.call_id, type(raised).__name__
             log.warning("tool_broke", call_id=call, tool=effect.name, error=kind)
             return {"error": "broken", "message": "This is not working right now."}, "failed"

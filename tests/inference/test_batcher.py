@@ -11,7 +11,8 @@ import pytest
 
 from inference import Refused
 from inference.batch import BatchSettings
-from inference.batcher import Answer, Batcher
+from inference.batcher import Answer, Batcher, answers
+from inference.errors import Broke
 from inference.pool import Workers
 from tests.support import virtual_time
 
@@ -145,3 +146,53 @@ async def test_closed_threads_refuse() -> None:
     workers.close()
     with pytest.raises(Refused, match="closed"):
         await Batcher(model, workers).ask(3, now() + 1)
+
+
+def test_a_request_that_breaks_the_model_leaves_the_others_of_its_batch_their_answers() -> None:
+    async def story(model: Squares, workers: Workers) -> list[object]:
+        batcher = Batcher(model, workers, BatchSettings(8, gather=0.004))
+
+        async def ask(item: int) -> object:
+            try:
+                return (await batcher.ask(item, now() + 1)).value
+            except ArithmeticError as broken:
+                return type(broken)
+
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(ask(item)) for item in (3, 13, 4)]
+        return [each.result() for each in asked]
+
+    found, model = play(story)
+    assert found == [9, ArithmeticError, 16]
+    assert model.batches == [[3, 13, 4], [3, 13, 4], [3], [13], [4]]
+
+
+def test_a_run_that_fails_once_is_no_failure() -> None:
+    runs: list[int] = []
+
+    def model(items: Sequence[int]) -> list[int]:
+        runs.append(len(items))
+        if len(runs) == 1:
+            raise MemoryError
+        return list(items)
+
+    assert answers(model, [1, 2]) == [1, 2]
+    assert runs == [2, 2]
+
+
+def test_a_model_that_answers_too_little_has_failed() -> None:
+    assert all(isinstance(each, Broke) for each in answers(lambda items: [], [1, 2]))
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, StopIteration])
+def test_whatever_a_model_raises_is_an_error_to_whoever_asked(kind: type[BaseException]) -> None:
+    def breaks(items: Sequence[int]) -> list[int]:
+        raise kind
+
+    async def story(_model: Squares, workers: Workers) -> None:
+        with pytest.raises(Broke):
+            await Batcher(breaks, workers, BatchSettings(1)).ask(3, now() + 1)
+        with pytest.raises(Broke):
+            await workers.run(lambda: breaks([]))
+
+    play(story)

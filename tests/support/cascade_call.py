@@ -18,6 +18,7 @@ from gateway.call.call import Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.state import Event
+from gateway.call.faults import Faults
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings
 from gateway.events import (
@@ -158,7 +159,7 @@ class ToldHearing:
         post: Any,
         words: Callable[[int, int], Awaitable[str]],
         done: Callable[[int], float | None],
-        broke: Callable[[], None],
+        faults: Faults,
     ) -> None:
         self.group = group
         self.words = words

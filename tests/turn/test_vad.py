@@ -17,6 +17,7 @@ from media.resample import convert
 from tests.turn.recordings import recordings, telephone
 from turn.events import VoiceScored
 from turn.silero import FULL_SCALE
+from turn.soon import Soon
 from turn.vad import (
     AT_ONCE,
     FEW,
@@ -24,7 +25,6 @@ from turn.vad import (
     ROOM_WINDOWS,
     SILENCE_DB,
     WINDOW,
-    Soon,
     VoiceActivity,
     VoiceStream,
     levels,

@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from gateway.backends.cascade.job import CascadeSettings, Drain, Job, PartFailed
+import structlog
+
+from gateway.backends.cascade.choices.choices import close
+from gateway.backends.cascade.job import CascadeSettings, Drain, Job, Part, PartFailed
 from gateway.backends.cascade.ports import (
     Expectation,
     LanguageModel,
@@ -50,7 +53,9 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
+from gateway.plumbing.fence import is_stop
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
+from inference.errors import as_error, in_words
 from media.frame import AudioFrame
 
 EARLY_FRAMES = 500
@@ -59,6 +64,8 @@ EARLY_FRAMES = 500
 TRAITS = BackendTraits(truncates=False, formats=("l16",))
 
 __all__ = ["Cascade", "CascadeSettings"]
+
+log = structlog.get_logger("cascade")
 
 Emit = Callable[[BackendEvent], None]
 
@@ -240,6 +247,10 @@ class Cascade:
             raise PartFailed("recogniser", "no transcript in time") from late
         except OSError as broken:
             raise PartFailed("recogniser", str(broken)) from broken
+        except BaseException as raised:  # fence: whatever a part raises is its failure
+            if is_stop(raised):
+                raise
+            raise _failed("recogniser", raised) from raised
         return found.text.strip()
 
     # --- one round of the model, spoken as it comes --------------------------------------------
@@ -295,8 +306,12 @@ class Cascade:
             raise PartFailed("model", "no token in time") from late
         except OSError as broken:
             raise PartFailed("model", str(broken)) from broken
+        except BaseException as raised:  # fence: whatever a part raises is its failure
+            if is_stop(raised):
+                raise
+            raise _failed("model", raised) from raised
         finally:
-            await stream.aclose()
+            await close(stream)
         await tokens.put(None)
         return asked
 
@@ -325,12 +340,21 @@ class Cascade:
                 spoken.append(chunk.text)
         except (OSError, TimeoutError) as broken:
             raise PartFailed("voice", str(broken) or "no sound in time") from broken
+        except BaseException as raised:  # fence: whatever a part raises is its failure
+            if is_stop(raised):
+                raise
+            raise _failed("voice", raised) from raised
         finally:
-            await sound.aclose()
+            await close(sound)
         if samples:
             text = "".join(spoken)
             asks = text.rstrip().endswith("?")
             self._emit(UtteranceEnded(job.reply, job.utterance, text, asks))
+
+
+def _failed(part: Part, raised: BaseException) -> PartFailed:
+    log.error("part_broke", part=part, exc_info=raised)
+    return PartFailed(part, in_words(as_error(raised)))
 
 
 def _first(failures: ExceptionGroup[PartFailed]) -> PartFailed:

@@ -37,6 +37,9 @@ WORDS_SECONDS = 2.0
 """How long a write that needs a yes waits for the caller's words: a model writes them down beside
 its answer, mostly within a second; without them nothing is done, and the caller is asked."""
 
+FAULTS = ("broken", "timeout")
+"""Errors that say something of the tool itself and nothing of what it was asked."""
+
 
 def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
     """The model wants a tool; what comes of a reply that was given up is void."""
@@ -134,6 +137,9 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
     reply = state.replies.find(answer.reply)
     fields = {"name": answer.name, "outcome": answer.outcome, "seconds": answer.seconds}
     effects: Effects = [Record("tool", fields)]
+    if answer.outcome in ("failed", "timeout") and answer.result.get("error") in FAULTS:
+        reason = f"{answer.name}: {answer.result['error']}"
+        effects.append(Record("fault", {"part": "tool", "reason": reason}))
     if reply is None:
         return effects
     history = state.history.entries()

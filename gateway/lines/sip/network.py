@@ -189,7 +189,7 @@ class SipNetwork:
                 log.info("sip_malformed", host=hop.host, reason=str(error))
                 effects = self.core.malformed(error, hop)
             self.perform(effects)
-        except Exception:  # fence: one message must not take the line down
+        except BaseException:  # fence: one message must not take the line down
             log.exception("sip_broke", host=hop.host)
 
     def _broke(self, owner: Key | None) -> None:

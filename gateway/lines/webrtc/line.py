@@ -21,6 +21,7 @@ from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.signalling import Signalling
 from gateway.lines.webrtc.tokens import Passes
 from gateway.lines.webrtc.watch import Limits
+from gateway.plumbing.fence import is_stop
 from gateway.ports import Answer, Refusal
 
 log = structlog.get_logger("webrtc")
@@ -145,7 +146,9 @@ class WebrtcLine:
     async def _carry(self, name: str, session: Session, admitted: Admitted) -> None:
         try:
             await session.run()
-        except Exception:  # fence: one broken call must not touch the others
+        except BaseException as raised:  # fence: one broken call must not touch the others
+            if is_stop(raised):
+                raise
             log.exception("session_broke", call_id=session.info.call_id)
         finally:
             self.sessions.pop(name, None)

@@ -210,7 +210,7 @@ class MediaSocket(WSListener):
         """Keep a fault of ours inside this socket."""
         try:
             call(*args)  # type: ignore[operator]
-        except Exception:  # fence: a fault of ours in one call must not touch the others
+        except BaseException:  # fence: a fault of ours in one call must not touch the others
             self._owner.log.exception("fault_in_media_socket")
             self.close(INTERNAL_ERROR, "internal error")
 

@@ -14,8 +14,9 @@ from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.state import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
-from gateway.events import AgentAudio, CallerGone, CallInfo, PlayoutStarved, TimePassed
-from gateway.ports import BackendStart, BackendTraits
+from gateway.events import AgentAudio, CallerGone, CallInfo, Listen, PlayoutStarved, TimePassed
+from gateway.plumbing.fence import fenced_task
+from gateway.ports import Backend, BackendStart, BackendTraits
 from media.codec import WireForm
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
@@ -141,7 +142,9 @@ class Line:
             self.frames += 1
 
 
-def make(number: int) -> tuple[Call, Log]:
+def make(
+    number: int, backends: Callable[[str], Backend] = lambda name: Silent()
+) -> tuple[Call, Log]:
     info = CallInfo(f"c{number}", "twilio", "test")
     log = Log()
     conversation = Conversation(ConversationSettings(), BackendTraits(), call_id=info.call_id)
@@ -150,7 +153,7 @@ def make(number: int) -> tuple[Call, Log]:
         conversation,
         ToldHearing(),  # type: ignore[arg-type]
         ContinuousStream(info.rate),
-        lambda name: Silent(),
+        backends,
         lambda of: BackendStart(info, ""),
         LineBook(),
         Tools(),
@@ -288,3 +291,63 @@ def test_sound_that_begins_in_a_silent_call_leaves_at_once_and_its_model_may_han
         starved += [at for at, event in line.seen if isinstance(event, PlayoutStarved)]
     assert len(starved) == 2
     assert starved[0] == pytest.approx(starved[1], abs=0.02 + 1e-6)
+
+
+class Breaks(Silent):
+    """A backend that breaks in one of its places, in one way."""
+
+    def __init__(self, place: str, kind: type[BaseException]) -> None:
+        self.place, self.kind = place, kind
+
+    def _at(self, place: str) -> None:
+        if place == self.place:
+            raise self.kind("broken")
+
+    async def run(self, start: BackendStart, emit: Callable[..., None]) -> None:
+        self._at("run")
+
+        async def inside() -> None:
+            self._at("task")
+            await asyncio.Event().wait()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(inside())
+
+    def hear(self, frame: object) -> None:
+        self._at("hear")
+
+    def perform(self, command: object) -> None:
+        self._at("perform")
+
+
+@pytest.mark.parametrize(
+    "kind", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError]
+)
+@pytest.mark.parametrize("place", ["run", "task", "hear", "perform"])
+async def test_a_backend_that_breaks_is_lost_and_its_call_ends_with_a_word(
+    place: str, kind: type[BaseException]
+) -> None:
+    if (place, kind) == ("task", asyncio.CancelledError):
+        pytest.skip("a task that cancels itself has ended as it wanted")
+    asyncio.get_running_loop().set_task_factory(fenced_task)
+    with capture_logs():
+        broken, log = make(1, lambda name: Breaks(place, kind))
+        well, other_log = make(2)
+        pacer = Pacer()
+        pacer.start()
+        async with asyncio.TaskGroup() as group:
+            for call in (broken, well):
+                pacer.add(call)
+                group.create_task(call.run())
+            await asyncio.sleep(1)
+            broken.hear(AudioFrame(bytes(2 * FRAME), RATE, 0))
+            broken._perform(Listen(0))
+            await asyncio.sleep(60)
+            assert not other_log.of("fault")
+            well.post(CallerGone("done"))
+        pacer.stop()
+    faults = log.of("fault")
+    assert [fault["part"] for fault in faults] == ["session"]
+    assert log.of("call_ended")[0]["reason"] == "backend lost"
+    said = [line["text"] for line in log.of("agent_spoke")]
+    assert FixedLines().apology in said

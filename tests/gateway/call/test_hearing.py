@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from gateway.call.call import Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
+from gateway.call.faults import Faults
 from gateway.call.hearing import Hearing
 from gateway.call.settings import ConversationSettings
 from gateway.events import CallerGone, CallInfo
@@ -147,7 +148,9 @@ async def test_echo_that_cannot_be_judged_breaks_its_call_alone(voices: VoiceAct
         return ""
 
     async with asyncio.TaskGroup() as group:
-        hearing.begin(group, lambda event: None, words, broke=lambda: broke.append("told"))
+        hearing.begin(
+            group, lambda event: None, words, faults=Faults(broke=lambda: broke.append("told"))
+        )
         hearing.scored(VoiceScored(0, WINDOW, 0.9, -20.0))
     hearing.close()
     assert broke == ["told"]

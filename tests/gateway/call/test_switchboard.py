@@ -15,6 +15,7 @@ from gateway.events import CallInfo
 from gateway.lines.sip.admission import rejection
 from gateway.ports import Refusal
 from tests.gateway.call.test_call import make
+from tests.support.cascade_call import FakeLeg
 from tests.support.virtual_time import run
 
 Story = Callable[[Switchboard, Pacer, asyncio.Event, asyncio.Event], Any]
@@ -134,3 +135,27 @@ async def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
         call.post(CallStarted(info))
         call.post(CallerGone("done"))
     assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"
+
+
+def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
+    ended: list[str] = []
+
+    class Leg(FakeLeg):
+        def hang_up(self, reason: str) -> None:
+            ended.append(reason)
+
+    def cannot(leg: object) -> Any:
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        board = Switchboard(Pacer(), cannot, lambda agent: True, AdmissionSettings())
+        stop = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(board.run(stop))
+            await asyncio.sleep(0.1)
+            board.begin(Leg(CallInfo("c1", "twilio", "test")))
+            stop.set()
+
+    with capture_logs():
+        run(main())
+    assert ended == ["internal error"]

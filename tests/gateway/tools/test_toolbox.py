@@ -8,7 +8,9 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import pytest
 
 from gateway.events import CallInfo, Json, RunTool, ToolAnswered
 from gateway.tools.context import ToolContext, ToolFailed
@@ -16,6 +18,11 @@ from gateway.tools.functions import function_tool, tool
 from gateway.tools.messages import message_tools
 from gateway.tools.store import Store
 from gateway.tools.toolbox import CallTools, Toolbox
+
+
+class Own(BaseException):
+    """What somebody made of a class that no `except Exception` takes."""
+
 
 CALL = CallInfo("c1", "test", "a", caller="+12065550123")
 CONTEXT = ToolContext(CALL, datetime(2025, 12, 2, tzinfo=UTC))
@@ -51,6 +58,31 @@ def test_failures_of_all_kinds_are_answers(tmp_path: Path) -> None:
     assert answer(box, "cannot", {}).outcome == "failed"
     assert answer(box, "breaks", {}).result["error"] == "broken"
     assert answer(box, "nothing", {}).outcome == "refused"
+
+
+@pytest.mark.parametrize("effect", ["read", "write"])
+@pytest.mark.parametrize(
+    "kind",
+    [KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration, asyncio.CancelledError, Own],
+)
+async def test_whatever_a_tool_raises_is_an_answer_at_once(
+    tmp_path: Path, kind: type[BaseException], effect: Literal["read", "write"]
+) -> None:
+    @tool(effect=effect)
+    def plain() -> None:
+        raise kind
+
+    @tool(effect=effect)
+    async def waits() -> None:
+        await asyncio.sleep(0)
+        raise kind
+
+    box = opened(tmp_path, plain, waits)
+    begun = asyncio.get_running_loop().time()
+    for name in ("plain", "waits"):
+        answered = await box.run(RunTool("a1", name, {}, f"k-{name}", 5.0))
+        assert (answered.outcome, answered.result["error"]) == ("failed", "broken")
+    assert asyncio.get_running_loop().time() - begun < 1.0
 
 
 async def test_a_read_is_given_up_after_its_time_and_a_write_is_not(tmp_path: Path) -> None:

@@ -12,7 +12,13 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Generic, TypeVar
 
+import structlog
 from msgspec import Meta
+
+from gateway.plumbing.fence import is_stop
+from inference.errors import as_error, in_words
+
+log = structlog.get_logger("cascade")
 
 T = TypeVar("T")
 Table = Mapping[str, Any]
@@ -162,6 +168,10 @@ class Race(Generic[T]):
             return await anext(stream, None)
         except OSError as broken:
             return broken
+        except BaseException as raised:  # fence: whatever a part raises, another one may do better
+            if is_stop(raised):
+                raise
+            return OSError(in_words(as_error(raised)))
 
     async def _next(self, now: Callable[[], float], more: bool) -> Won[T] | None:
         """Wait for an answer, or until another one should be asked."""
@@ -183,4 +193,14 @@ class Race(Generic[T]):
 
     async def _close_but(self, kept: int | None) -> None:
         for place in [place for place in self._open if place != kept]:
-            await self._open.pop(place).aclose()
+            await close(self._open.pop(place))
+
+
+async def close(stream: AsyncGenerator[object, None]) -> None:
+    """Close a stream; what breaks in it then is nobody's any more."""
+    try:
+        await stream.aclose()
+    except BaseException as raised:  # fence: it would hide why the stream is closed
+        if is_stop(raised):
+            raise
+        log.info("close_failed", error=in_words(as_error(raised)))

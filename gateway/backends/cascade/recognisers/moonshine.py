@@ -21,7 +21,8 @@ from gateway.backends.cascade.recognisers.caller_sound import SoundRing, speech_
 from gateway.backends.cascade.recognisers.moonshine_model import RATE, MoonshineModel
 from gateway.backends.cascade.recognisers.moonshine_tokens import Tokens
 from inference import find
-from inference.pool import Priority
+from inference.errors import in_words
+from inference.pool import Priority, again
 from inference.runtime import Runtime
 from media.frame import AudioFrame, Samples
 
@@ -163,10 +164,10 @@ class MoonshineStream:
 
         try:
             text = await self._runtime.run(
-                job, priority=Priority.DECISION if final else Priority.REPLY
+                lambda: again(job), priority=Priority.DECISION if final else Priority.REPLY
             )
-        except RuntimeError as error:  # refused by the pool, or by the models
-            raise OSError(f"the recogniser failed: {error}") from error
+        except Exception as error:  # fence: refused by the pool, or broken in the models
+            raise OSError(f"the recogniser failed: {in_words(error)}") from error
         return Transcript(text, final=final, seconds=time.monotonic() - begun)
 
     async def close(self) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from gateway.backends.cascade.ports import RecogniserStream, Transcript
+from gateway.plumbing.fence import is_stop
+from inference.errors import as_error
 
 PART_SECONDS = 8.0
 """A part of a turn longer than this is not heard again with what follows: recognisers gain nothing
@@ -26,7 +28,7 @@ class _Part:
 
     start: int
     end: int
-    task: asyncio.Task[Transcript | OSError]
+    task: asyncio.Task[Transcript | Exception]
 
 
 class TurnWords:
@@ -83,9 +85,11 @@ class TurnWords:
         return 0 <= part.end - end <= SAME_END * self._rate
 
 
-async def _attempt(words: Coroutine[None, None, Transcript]) -> Transcript | OSError:
+async def _attempt(words: Coroutine[None, None, Transcript]) -> Transcript | Exception:
     """Give the words, or why there are none: a failure must not end the group it runs in."""
     try:
         return await words
-    except OSError as broken:  # TimeoutError is one
-        return broken
+    except BaseException as raised:  # fence: handed to whoever waits for the words
+        if is_stop(raised):
+            raise
+        return as_error(raised)
