@@ -196,9 +196,9 @@ class Backend(Protocol):
     def perform(self, command: BackendCommand) -> None:
         """Begin what is asked; must not block."""
 
-    async def words(self, start: int, end: int) -> str:
-        """Give the words so far in [start, end) of the caller's sound, for turn-taking; none
-        where the backend has no recogniser. Raises OSError or TimeoutError on failure."""
+    async def words(self, start: int, end: int) -> str | None:
+        """Give the words so far in [start, end) of the caller's sound, for turn-taking; None
+        where nobody listens for them. Raises OSError or TimeoutError on failure."""
 
     def done(self, at: int) -> float | None:
         """Give how likely the caller was done at `at`; None: it does not judge that."""

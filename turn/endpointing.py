@@ -59,6 +59,8 @@ class Pause:
     "where the silence is counted from"
     words_asked: int | None = None
     "position up to which the recogniser was asked"
+    wordless: bool = False
+    "there is no recogniser, so that nothing more is to come"
     asked: int | None = None
     "position of the detector's question, the second one if there was one"
     again: bool = False
@@ -161,6 +163,9 @@ class Endpoint:
         """The recogniser answered; words that end elsewhere are not of this pause."""
         if self._pause is None or self._pause.words_asked != arrived.end:
             return []
+        if arrived.text is None:
+            self._pause.wordless = True
+            return self._decide(now, rising)
         span = min(self._voiced, self._settings.words_span)
         text = arrived.text if plausible(arrived.text, span) else ""
         self._pause.reading = read(text, self._lists)
@@ -239,7 +244,7 @@ class Endpoint:
 
     def _words_owed(self, pause: Pause, now: int) -> bool:
         """Say whether words that could still change the decision are on their way."""
-        if pause.words_asked is None or pause.reading is not None:
+        if pause.words_asked is None or pause.wordless or pause.reading is not None:
             return False
         return self._seconds(pause.words_asked, now) < self._settings.words_wait
 

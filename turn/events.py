@@ -47,7 +47,8 @@ class TurnAssessed:
 class WordsArrived:
     """The recogniser's words for the caller's current speech, so far."""
 
-    text: str
+    text: str | None
+    "empty: it heard no words; None: there is no recogniser, or it did not answer"
     end: int
     "how much sound the words cover"
     final: bool = False
@@ -59,8 +60,15 @@ class AgentBegan:
 
     at: int
     policy: Literal["interruptible", "uninterruptible"] = "interruptible"
-    asks: bool = False
-    "the utterance asks something, so that a yes is an answer and no back-channel"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAsks:
+    """The caller has heard a question of this utterance, or it has gone on to something else."""
+
+    at: int
+    asks: bool
+    "a yes that begins from `at` on is an answer and no back-channel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,7 @@ TurnInput = (
     | TurnAssessed
     | WordsArrived
     | AgentBegan
+    | AgentAsks
     | AgentFell
     | KeyPressed
     | ProfileChosen

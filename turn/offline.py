@@ -14,6 +14,7 @@ from typing import Literal, assert_never
 
 from media.frame import Samples
 from turn.events import (
+    AgentAsks,
     AgentBegan,
     AgentFell,
     AskWords,
@@ -163,6 +164,7 @@ class _Pass:
 
     def _recognise(self, question: AskWords, at: float) -> None:
         if self.ears.words is None:
+            self._expect(Answer(WordsArrived(None, question.end), 0.0), at)
             return
         began = time.thread_time()
         sound = self.samples[question.start : question.end]
@@ -222,11 +224,18 @@ def run(
 
 
 def agent_speaking(
-    start: float, end: float, rate: int, *, asks: bool = False
+    start: float, end: float, rate: int, *, asked: float | None = None
 ) -> list[tuple[int, TurnInput]]:
-    """Give the inputs of an agent that is heard from `start` to `end` seconds."""
+    """Give the inputs of an agent that is heard from `start` to `end` seconds.
+
+    `asked`: from where on a question of its was heard.
+    """
     first, last = round(start * rate), round(end * rate)
-    return [(first, AgentBegan(first, asks=asks)), (last, AgentFell(last))]
+    said: list[tuple[int, TurnInput]] = [(first, AgentBegan(first)), (last, AgentFell(last))]
+    if asked is not None:
+        heard = round(asked * rate)
+        said.insert(1, (heard, AgentAsks(heard, asks=True)))
+    return said
 
 
 # --- as lines for people and programs ----------------------------------------------------------
@@ -273,8 +282,10 @@ def _line(what: TurnOutput | Answer, at: float, rate: int) -> Line | None:
             return Line(at, "speech_stopped", speech_end=end / rate)
         case Answer(given=TurnAssessed(probability=probability), seconds=seconds):
             return Line(at, "assessed", probability, cost_ms=1000 * seconds)
+        case Answer(given=WordsArrived(text=None)):
+            return None
         case Answer(given=WordsArrived(text=text), seconds=seconds):
-            return Line(at, "words", cost_ms=1000 * seconds, detail=text)
+            return Line(at, "words", cost_ms=1000 * seconds, detail=text or "")
         case TurnDrafted(end=end, probability=probability):
             return Line(at, "draft", probability, end / rate)
         case TurnResumed():

@@ -88,7 +88,7 @@ class Overlap:
         words: bool,
         usual: float | None,
     ) -> None:
-        """`asks`: the agent is asking; `words`: a recogniser is there; `usual`: the caller's dB."""
+        """`asks`: a question was heard; `words`: a recogniser listens; `usual`: the caller's dB."""
         self.start = start
         "first voiced sample"
         self._rate = rate
@@ -127,6 +127,9 @@ class Overlap:
     def words(self, arrived: WordsArrived, sound: Sound) -> list[TurnOutput]:
         """The recogniser answered; words that end elsewhere are not of this sound."""
         if arrived.end not in self._asked or arrived.end < self._known:
+            return []
+        if arrived.text is None:
+            self._words = False
             return []
         self._known = arrived.end
         self._text = arrived.text

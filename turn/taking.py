@@ -11,6 +11,7 @@ from typing import assert_never
 
 from turn.endpointing import Endpoint, EndpointSettings
 from turn.events import (
+    AgentAsks,
     AgentBegan,
     AgentFell,
     FloorClaimed,
@@ -62,6 +63,8 @@ class TurnTaking:
         self._now = 0
         self._agent: AgentBegan | None = None
         "what the caller hears; None: the floor is open"
+        self._asked_at: int | None = None
+        "from where on what the caller says answers the agent's question; None: it asks nothing"
         self._overlap: Overlap | None = None
         self._echo = 0.0
         "mean echo share of the present sound"
@@ -78,6 +81,9 @@ class TurnTaking:
                 return self._words(event)
             case AgentBegan():
                 return self._began(event)
+            case AgentAsks(at=at, asks=asks):
+                self._ask(at if asks else None)
+                return []
             case AgentFell():
                 return self._fell()
             case KeyPressed():
@@ -140,7 +146,7 @@ class TurnTaking:
             self._lists,
             self._settings.overlap,
             start,
-            asks=self._agent.asks,
+            asks=self._asked_at is not None and start >= self._asked_at,
             words=self._endpoint.profile.means == "words",
             usual=self._gate.usual,
         )
@@ -189,10 +195,14 @@ class TurnTaking:
 
     def _began(self, began: AgentBegan) -> list[TurnOutput]:
         was, self._agent = self._agent, began
-        self._endpoint.asked = replace(self._endpoint.asked, question=began.asks)
+        self._ask(None)
         fresh = was is None and self._gate.voiced and self._overlap is None
         # A caller who is speaking as the agent begins is heard as cutting in from that moment.
         return self._overlap_from(self._now) if fresh and self._interruptible else []
+
+    def _ask(self, at: int | None) -> None:
+        self._asked_at = at
+        self._endpoint.asked = replace(self._endpoint.asked, question=at is not None)
 
     def _fell(self) -> list[TurnOutput]:
         """The floor is open: a sound that goes on is a turn, decided or not."""

@@ -60,10 +60,10 @@ class Listening:
             self._turn.begin(command.start)
         self._model.perform(command)
 
-    async def words(self, start: int, end: int) -> str:
+    async def words(self, start: int, end: int) -> str | None:
         """Give the words of a stretch of the caller's sound, for turn-taking."""
         if self._turn is None:
-            return ""
+            return None
         return (await self._turn.upto(end)).text
 
     def done(self, at: int) -> float | None:

@@ -227,9 +227,9 @@ class SessionBackend:
             return
         self._put(self._session.perform(command), self._socket)
 
-    async def words(self, start: int, end: int) -> str:
+    async def words(self, start: int, end: int) -> str | None:
         """Give nothing: these models write a turn down when it is over, if at all."""
-        return ""
+        return None
 
     def done(self, at: int) -> float | None:
         """Give nothing: a model that judges turns decides them."""

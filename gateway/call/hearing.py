@@ -22,6 +22,7 @@ from gateway.plumbing.fence import is_stop
 from media.frame import AudioFrame, Samples
 from media.playout import Chunk
 from turn.events import (
+    AgentAsks,
     AgentBegan,
     AgentFell,
     AskWords,
@@ -118,7 +119,7 @@ class Hearing:
         self._fixed = fixed
         self._edges = Edges(stream)
         self._post: Callable[[Event], None] = lambda event: None
-        self._words: Callable[[int, int], Awaitable[str]] | None = None
+        self._words: Callable[[int, int], Awaitable[str | None]] | None = None
         self._done: Callable[[int], float | None] = lambda at: None
         self._faults = Faults()
         self._group: asyncio.TaskGroup | None = None
@@ -129,7 +130,7 @@ class Hearing:
         self,
         group: asyncio.TaskGroup,
         post: Callable[[Event], None],
-        words: Callable[[int, int], Awaitable[str]],
+        words: Callable[[int, int], Awaitable[str | None]],
         done: Callable[[int], float | None] = lambda at: None,
         faults: Faults | None = None,
     ) -> None:
@@ -178,11 +179,15 @@ class Hearing:
             self._echo.sent(position, chunk.payload)
             position += chunk.end - chunk.start
 
-    def agent_began(self, interruptible: bool, asks: bool) -> None:
+    def agent_began(self, interruptible: bool) -> None:
         """The caller begins to hear an utterance."""
         self._sounding = True
         policy = "interruptible" if interruptible else "uninterruptible"
-        self._tell(AgentBegan(self._reached, policy, asks))  # type: ignore[arg-type]
+        self._tell(AgentBegan(self._reached, policy))  # type: ignore[arg-type]
+
+    def agent_asks(self, asks: bool) -> None:
+        """The caller has heard a question of the agent, or the agent has gone on from it."""
+        self._tell(AgentAsks(self._reached, asks))
 
     def taken_back(self, position: int) -> None:
         """The far side forgot what it had not played."""
@@ -277,9 +282,9 @@ class Hearing:
         assert self._words is not None
         try:
             text = await self._words(question.start, question.end)
-        except BaseException as raised:  # fence: the turn is decided without words as well
+        except BaseException as raised:  # fence: words are evidence, not a need
             if is_stop(raised):
                 raise
-            return
+            text = None
         if self._group is not None:
             self._tell(WordsArrived(text, question.end))

@@ -65,6 +65,10 @@ class Mouth:
         self._witness = leg.witness
         self._post = post
         self._onsets = Onsets(leg.playout.form)
+        self._asker = 0
+        "the utterance that the caller hears, or heard last"
+        self._asked = False
+        "turn-taking knows that a question of it was heard"
         self._empty_since: float | None = None
         self._sent: list[Chunk] = []
         "left in this tick"
@@ -107,6 +111,7 @@ class Mouth:
         sent = self._note_sent(now)
         for event in self._playout.poll(now):
             self._happened(event)
+        self._notice_questions(now)
         self._look_for_more(now, sent=sent)
         if self._witness is not None:
             self._caption(self._witness, now)
@@ -169,11 +174,13 @@ class Mouth:
             case Began(utterance=utterance, when=when):
                 said = self._speech.get(utterance)
                 if said is not None:
-                    self._hearing.agent_began(said.interruptible, said.asks)
+                    self._asker, self._asked = utterance, False
+                    self._hearing.agent_began(said.interruptible)
                 if self._witness is not None:
                     self._witness.observe("agent_began", {"utterance": utterance})
                 self._audible(utterance, self._onsets.began(utterance, when))
             case Finished(position=position):
+                self._heard_of(position)
                 self._audible(position.utterance, self._onsets.over(position.utterance))
                 self._post(AgentHeard(_heard(position)))
             case Dry():
@@ -184,6 +191,23 @@ class Mouth:
                 self._post(PlayoutStalled(seconds))
             case _:
                 assert_never(event)
+
+    def _notice_questions(self, now: float) -> None:
+        """Tell turn-taking when the caller has heard a question: only then is a yes an answer."""
+        said = self._speech.get(self._asker)
+        if said is not None and not said.done and (self._asked or said.questions):
+            self._heard_of(self._playout.heard(said.id, now))
+
+    def _heard_of(self, position: Position) -> None:
+        """Take how much of an utterance was heard."""
+        said = self._speech.get(position.utterance)
+        if said is None or said.id != self._asker:
+            return
+        rate = self._leg.info.rate
+        asks = said.asking(position.heard / rate, position.queued / rate)
+        if asks != self._asked:
+            self._asked = asks
+            self._hearing.agent_asks(asks)
 
     def _audible(self, utterance: int, when: float | None) -> None:
         if when is not None:

@@ -143,8 +143,8 @@ class Silent:
     def perform(self, command: object) -> None:
         pass
 
-    async def words(self, start: int, end: int) -> str:
-        return ""
+    async def words(self, start: int, end: int) -> str | None:
+        return None
 
     def done(self, at: int) -> float | None:
         return None

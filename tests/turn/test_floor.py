@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.turn.windows import RATE, WINDOW, window, windows
 from turn.events import (
+    AgentAsks,
     AgentBegan,
     AgentFell,
     AskWords,
@@ -41,7 +42,7 @@ SLACK = 2 * WINDOW
 
 TEXTS = (
     "",
-    "",
+    None,
     "Okay.",
     "Wait, no",
     "I want a coffee with",
@@ -82,7 +83,7 @@ class Referee:
     """Feeds a machine, answers its questions later, and checks everything it says."""
 
     machine: TurnTaking
-    answers: list[tuple[float | None, str, float]]
+    answers: list[tuple[float | None, str | None, float]]
     now: int = 0
     coming: list[tuple[int, TurnInput]] = field(default_factory=list)
     asked: int = 0
@@ -184,7 +185,9 @@ def play(referee: Referee, course: list[tuple[str, object, object, object]]) -> 
                     referee.window(window(referee.now, bool(second), float(third)))  # type: ignore[arg-type]
             case "agent":
                 policy = "interruptible" if first else "uninterruptible"
-                referee.tell(AgentBegan(referee.now, policy, bool(second)))  # type: ignore[arg-type]
+                referee.tell(AgentBegan(referee.now, policy))  # type: ignore[arg-type]
+                if second:
+                    referee.tell(AgentAsks(referee.now, asks=True))
             case "fell":
                 referee.tell(AgentFell(referee.now))
             case "key":
@@ -204,7 +207,7 @@ def play(referee: Referee, course: list[tuple[str, object, object, object]]) -> 
 )
 def test_the_floor_is_passed_in_order(
     course: list[tuple[str, object, object, object]],
-    given_answers: list[tuple[float | None, str, float]],
+    given_answers: list[tuple[float | None, str | None, float]],
     chosen: Profile,
     recogniser: bool,
 ) -> None:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from tests.turn.windows import LOUD, RATE, WINDOW, only, window, windows
 from turn.events import (
+    AgentAsks,
     AgentBegan,
     AgentFell,
     AskWords,
@@ -33,7 +34,7 @@ START = 10 * WINDOW
 class Call:
     """The agent speaks from the start; the recogniser hears what is set, after two windows."""
 
-    texts: tuple[str, ...] = ()
+    texts: tuple[str | None, ...] = ()
     "answers to the questions, in order, the last one repeated; none: it never answers"
     began: AgentBegan = field(default_factory=lambda: AgentBegan(0))
     recogniser: bool = True
@@ -167,9 +168,31 @@ def test_someone_else_in_the_room_is_an_aside() -> None:
 
 
 def test_yes_is_an_answer_to_an_agent_that_asks() -> None:
-    call = Call(("Yes.",), AgentBegan(0, asks=True)).sound((0.4, True), (1.0, False))
+    call = Call(("Yes.",)).tell(AgentAsks(START, asks=True)).sound((0.4, True), (1.0, False))
     assert call.claims == ["answer: Yes., 0.32 s"]
     assert Call(("Yes.",)).sound((0.4, True), (1.0, False)).claims == []
+
+
+def test_a_yes_before_the_question_was_heard_is_a_nod() -> None:
+    call = Call(("Yes.",)).sound((0.16, True))
+    call.tell(AgentAsks(call.at, asks=True)).sound((0.24, True), (1.0, False))
+    assert call.claims == []
+    assert call.dismissed == ["backchannel"]
+
+
+def test_a_yes_after_the_agent_went_on_from_its_question_is_a_nod() -> None:
+    call = Call(("Yes.",)).tell(AgentAsks(0, asks=True)).tell(AgentAsks(START, asks=False))
+    call.sound((0.4, True), (1.0, False))
+    assert call.claims == []
+    again = Call(("Yes.",)).tell(AgentAsks(0, asks=True)).tell(AgentBegan(START))
+    assert again.sound((0.4, True), (1.0, False)).claims == []
+
+
+def test_without_a_recogniser_a_sound_is_judged_by_its_length() -> None:
+    """Whether that is known at the start or only by its first answer."""
+    for call in (Call(recogniser=False), Call((None,))):
+        call.sound((1.2, True))
+        assert call.claims == ["length, 0.93 s"]
 
 
 def test_legal_text_is_not_interrupted_but_who_goes_on_after_it_is_heard() -> None:

@@ -45,6 +45,8 @@ class Caller:
         self.text = text
         self.at = 0
         self.answers = True
+        self.deaf = False
+        "each question about words is answered by saying that nobody listens for them"
         self.said: list[TurnOutput] = []
 
     def sound(self, *spans: tuple[float, bool]) -> list[TurnOutput]:
@@ -66,7 +68,7 @@ class Caller:
             self.said.append(output)
             if isinstance(output, AssessTurn) and self.answers:
                 self._answer(self.machine.handle(TurnAssessed(output.at, self.probability)))
-            if isinstance(output, AskWords) and self.text is not None:
+            if isinstance(output, AskWords) and (self.deaf or self.text is not None):
                 self._answer(self.machine.handle(WordsArrived(self.text, output.end)))
 
 
@@ -293,3 +295,17 @@ def test_sound_that_keys_ended_belongs_to_no_second_turn() -> None:
     feed(caller.machine, (AgentBegan(caller.at, "uninterruptible"), AgentFell(caller.at)))
     (after,) = only(TurnEnded, caller.sound((0.32, True), (4.0, False)))
     assert ended.end <= after.start
+
+
+def test_no_recogniser_is_not_no_words() -> None:
+    """Where nobody listens for words, a detector that is sure ends the turn by itself."""
+    caller = Caller(TurnSettings(), probability=0.95)
+    caller.deaf = True
+    heard = Caller(TurnSettings(), probability=0.95, text="")
+    for each in (caller, heard):
+        each.sound((0.96, True), (2.0, False))
+    (ended,) = only(TurnEnded, caller.said)
+    assert (ended.at - ended.end) / RATE <= 0.3
+    assert ended.why == "semantic"
+    (waited,) = only(TurnEnded, heard.said)
+    assert (waited.at - waited.end) / RATE >= 1.0

@@ -107,9 +107,9 @@ class BridgeBackend:
         if message is not None:
             self._socket.send(message)
 
-    async def words(self, start: int, end: int) -> str:
+    async def words(self, start: int, end: int) -> str | None:
         """Give nothing: the model writes a turn down when it is over, if at all."""
-        return ""
+        return None
 
     def done(self, at: int) -> float | None:
         """Give nothing: a model that judges turns decides them."""

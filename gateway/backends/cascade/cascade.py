@@ -151,13 +151,13 @@ class Cascade:
             case _:
                 assert_never(command)
 
-    async def words(self, start: int, end: int) -> str:
+    async def words(self, start: int, end: int) -> str | None:
         """Give the words of a stretch of the caller's sound, for turn-taking.
 
         They are kept: when the turn is found to have ended there, its transcript is ready.
         """
         if self._turn is None:
-            return ""
+            return None
         return (await self._turn.upto(end)).text
 
     def done(self, at: int) -> float | None:

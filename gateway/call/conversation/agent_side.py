@@ -7,7 +7,7 @@ from typing import assert_never
 from gateway.call.conversation import recovery
 from gateway.call.conversation.caller_side import SILENCE_SECONDS
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.speech import Utterance
+from gateway.call.conversation.speech import ASKED_SECONDS, Utterance, ends_asking
 from gateway.call.conversation.state import AgentSide, CallState, Effects
 from gateway.events import (
     AgentAudio,
@@ -29,9 +29,6 @@ from gateway.events import (
     Truncate,
     UtteranceEnded,
 )
-
-ASKED_SECONDS = 0.4
-"""A question of which less than this is missing was understood: people answer on its last word."""
 
 
 def handle(state: CallState, event: AgentSide, now: float) -> Effects:
@@ -139,7 +136,7 @@ def _utterance_ended(state: CallState, event: UtteranceEnded) -> Effects:
         return []
     utterance = _utterance(state, reply, event.utterance)
     utterance.ended = True
-    utterance.asks = event.asks or utterance.text.rstrip().endswith("?")
+    utterance.asks = event.asks or ends_asking(utterance.text)
     return [EndUtterance(utterance.id)] if utterance.id in reply.spoke else []
 
 

@@ -7,6 +7,19 @@ from typing import Literal
 
 from gateway.events import Heard, Word
 
+ASKED_SECONDS = 0.4
+"""A question of which less than this is missing was understood: people answer on its last word."""
+
+ANSWER_SECONDS = 2.0
+"""How long after a question what is said still answers it, when the agent goes on with something
+else: an answer is begun within a second; later ones nod at the agent's next sentence."""
+
+FAST = 20.0
+"""Characters a second of fast speech: how soon a question can have been said at the soonest, while
+neither its words' times nor the length of the whole are known."""
+
+MARKS = ("?", "？", "؟")
+
 UtteranceKind = Literal["greeting", "reply", "filler", "line", "goodbye"]
 
 
@@ -30,6 +43,34 @@ class Utterance:
     "loop seconds at which its first sample was heard"
     done: bool = False
     "heard to the end, or flushed"
+
+    @property
+    def questions(self) -> bool:
+        """Say whether there is a question in it, as far as it is written."""
+        return any(mark in self.text for mark in MARKS)
+
+    def asking(self, heard_seconds: float, queued_seconds: float) -> bool:
+        """Say whether a yes after `heard_seconds` answers a question of it."""
+        for end, last in self._asked(queued_seconds):
+            if heard_seconds >= end - ASKED_SECONDS and (
+                last or heard_seconds < end + ANSWER_SECONDS
+            ):
+                return True
+        return False
+
+    def _asked(self, queued_seconds: float) -> list[tuple[float, bool]]:
+        """Give where its questions end, in seconds, and whether nothing follows."""
+        if self.words:
+            final = len(self.words) - 1 if ends_asking(self.text) else len(self.words)
+            return [
+                (word.end, index == final)
+                for index, word in enumerate(self.words)
+                if ends_asking(word.text)
+            ]
+        length = len(self.text.rstrip())
+        ends = [at + 1 for at, letter in enumerate(self.text) if letter in MARKS]
+        pace = queued_seconds / max(length, 1) if self.ended else 1 / FAST
+        return [(end * pace, end >= length) for end in ends]
 
     def heard_text(self, heard_seconds: float, queued_seconds: float) -> str:
         """Give the words of which at least half had sounded after `heard_seconds`.
@@ -93,3 +134,8 @@ class Speech:
     def sounding(self) -> list[Utterance]:
         """List the utterances that are queued or being heard."""
         return [u for u in self._utterances.values() if u.sound and not u.done]
+
+
+def ends_asking(text: str) -> bool:
+    """Say whether a text ends on a question."""
+    return text.rstrip("\"')»” ").endswith(MARKS)

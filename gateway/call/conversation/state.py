@@ -7,7 +7,7 @@ from typing import Literal
 
 from gateway.call.conversation.history import History
 from gateway.call.conversation.replies import Replies, Reply
-from gateway.call.conversation.speech import Speech, UtteranceKind
+from gateway.call.conversation.speech import Speech, UtteranceKind, ends_asking
 from gateway.call.conversation.waits import Waits
 from gateway.call.settings import ConversationSettings
 from gateway.call.tools.desk import ToolDesk
@@ -187,7 +187,7 @@ class CallState:
             return []
         utterance = self.speech.begin(self.speech.new_id(), kind)
         utterance.text = text
-        utterance.asks = text.rstrip().endswith("?")
+        utterance.asks = ends_asking(text)
         if kind != "filler":
             self.history.agent(utterance.id, text)
         return [Speak(utterance.id, text)]

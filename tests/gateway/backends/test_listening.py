@@ -33,7 +33,7 @@ class Model:
     def perform(self, command: BackendCommand) -> None:
         self.commands.append(command)
 
-    async def words(self, start: int, end: int) -> str:
+    async def words(self, start: int, end: int) -> str | None:
         raise AssertionError("the recogniser is asked, not the model")
 
     def done(self, at: int) -> float | None:
@@ -47,7 +47,7 @@ async def test_the_model_hears_everything_and_turn_taking_has_words():
     both = Listening(model, LevelRecogniser(sentences))
     assert both.traits is model.traits
     assert both.done(0) == 0.7, "a model may judge pauses itself"
-    assert await both.words(0, 1) == "", "nothing is known before it runs"
+    assert await both.words(0, 1) is None, "nothing is known before it runs"
     both.hear(AudioFrame(bytes(2 * FRAME), RATE, 0))
     async with asyncio.TaskGroup() as group:
         group.create_task(both.run(START, told.append))
@@ -61,4 +61,4 @@ async def test_the_model_hears_everything_and_turn_taking_has_words():
     assert len(model.frames) == 50
     assert model.commands == [Listen(FRAME), Disregard()]
     assert told == [BackendReady("model"), BackendLost("gone")]
-    assert await both.words(0, 1) == ""
+    assert await both.words(0, 1) is None

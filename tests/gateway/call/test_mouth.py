@@ -59,6 +59,10 @@ class Told:
 
     def __init__(self) -> None:
         self.pieces: list[tuple[int, bytes]] = []
+        self.asks: list[bool] = []
+
+    def agent_asks(self, asks: bool) -> None:
+        self.asks.append(asks)
 
     def agent_sent(self, position: int, chunks: Sequence[Chunk]) -> None:
         self.pieces.append((position, b"".join(each.payload for each in chunks)))
@@ -211,3 +215,31 @@ def test_an_utterance_whose_model_hangs_is_noticed(clocked: bool) -> None:
     assert found.seconds == pytest.approx(STARVED_SECONDS, abs=TICK)
     gone = 10.013 + 3 * TICK  # five frames at once, then one a tick
     assert now - TICK == pytest.approx(gone + STARVED_SECONDS, abs=2 * TICK)
+
+
+def test_a_question_is_told_when_the_caller_has_heard_it_and_not_before() -> None:
+    """The utterance lasts 4 s, and its question ends with it."""
+    it = Speaking()
+    it.speech.begin(1, "reply").text = "It will be ready on Monday. Is that all right?"
+    it.play(1, 200, 10.0)
+    it.end(1, 10.0)
+    now = it.ticks(10.02, 170)
+    assert it.hearing.asks == []
+    now = it.ticks(now, 15)
+    assert it.hearing.asks == [True]
+    it.speech.begin(2, "reply").text = "Good."
+    it.play(2, 50, now)
+    it.end(2, now)
+    it.ticks(now, 100)
+    assert it.hearing.asks == [True]  # who begins an utterance has asked nothing yet
+
+
+def test_a_question_that_is_cut_was_not_heard() -> None:
+    it = Speaking()
+    it.speech.begin(1, "reply").text = "It will be ready on Monday. Is that all right?"
+    it.play(1, 200, 10.0)
+    it.end(1, 10.0)
+    now = it.ticks(10.02, 150)
+    it.mouth.perform(Flush(), now)
+    it.ticks(now, 50)
+    assert it.hearing.asks == []
