@@ -38,6 +38,8 @@ from gateway.caller.phone import Phone
 from gateway.caller.plan import CallPlan, Say
 from gateway.caller.sound import load, recording
 from gateway.caller.webrtc import WebrtcCaller
+from gateway.doors.judgement import Doors, Keys
+from gateway.doors.owner import settled_owner
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.ports import Leg, LineEvent, Refusal
@@ -107,7 +109,8 @@ def serve(pipe: multiprocessing.connection.Connection, core: int | None, calls: 
 async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> None:
     pacer = Pacer(time.sleep)
     agents = Agents(pacer)
-    line = WebrtcLine(WebrtcSettings(pending=calls), agents, "echo")
+    owner = settled_owner()
+    line = WebrtcLine(WebrtcSettings(pending=calls), agents, "echo", Doors(Keys(owner.token)))
     config = uvicorn.Config(
         Starlette(routes=line.routes()), port=0, loop="none", lifespan="off", log_config=None
     )

@@ -43,6 +43,8 @@ class ServerSettings:
     "`0.0.0.0` to be reached from other machines without a proxy or a tunnel on this one"
     port: Port = 8080
     "0: any free one, which is then said"
+    owner_token: str = field(default="", repr=False, metadata={"env": "PARLEY_OWNER_TOKEN"})
+    "where there is no home to keep it in; else drawn once and kept in a file of this user's"
     drain: Seconds = 600.0
     "seconds that calls in progress may go on after SIGTERM; a second signal ends them, a third all"
 

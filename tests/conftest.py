@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import pytest
 
+from gateway.doors.owner import VARIABLE
+from tests.support.owner import OWNER
 from tests.support.virtual_time import VirtualTimeLoop
+
+# Nothing of the tests touches the home of who runs them; gateways of theirs inherit it.
+os.environ[VARIABLE] = OWNER
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 

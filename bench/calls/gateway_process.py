@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gateway.doors.owner import proof
 from gateway.observe.lines import LogLine, parse
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +76,9 @@ class GatewayProcess:
 
     def health(self) -> dict[str, Any]:
         """Ask the gateway how it is."""
-        with urllib.request.urlopen(f"{self.address}/healthz", timeout=10) as answer:
+        url = f"{self.address}/healthz"
+        asking = urllib.request.Request(url, headers=proof(url))
+        with urllib.request.urlopen(asking, timeout=10) as answer:
             found: dict[str, Any] = json.load(answer)
         return found
 

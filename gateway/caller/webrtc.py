@@ -20,6 +20,7 @@ from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 from aiortc.rtp import RtpPacket
 
 from gateway.caller.phone import Phone
+from gateway.doors.owner import bearer, proof
 from gateway.lines.rtp.packet import Packet
 from gateway.plumbing.wire_json import parse
 from media.codec import WireForm, wire_form
@@ -156,10 +157,12 @@ class Browser:
         return response.text
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Origin": self._caller.origin} if self._caller.origin else {}
         if self._caller.token:
-            headers["Authorization"] = f"Bearer {self._caller.token}"
-        return headers
+            shown = bearer(self._caller.token)
+        else:
+            # A visitor of somebody's page is not this machine's owner, and plays none.
+            shown = {} if self._caller.origin else proof(self._caller.url)
+        return shown | ({"Origin": self._caller.origin} if self._caller.origin else {})
 
     def _changed(self) -> None:
         state = self._pc.connectionState

@@ -12,7 +12,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from typing import Protocol, cast
 
-ORDER = ("serve", "call", "logs", "report", "turns", "say", "transcribe", "models", "check")
+ORDER = ("serve", "link", "call", "logs", "report", "turns", "say", "transcribe", "models", "check")
 """How `parley --help` lists them; any other follows by its name."""
 
 

@@ -162,7 +162,9 @@ def _wanted(args: argparse.Namespace) -> tuple[Target, CallPlan, CallOptions]:
     from gateway.caller.place import CallOptions, parse_target
     from gateway.caller.plan import CallPlan, CutIn, Keys, Say
     from gateway.caller.sound import load
+    from gateway.doors.owner import known_owner
 
+    known_owner()  # what is wrong with it is said before anybody is called
     if args.record is not None:
         sound_file("--record", args.record)
     target = parse_target(args.target)

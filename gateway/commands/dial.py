@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import Any
 
@@ -59,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
     """Place the call; give 0 when it was answered."""
     import httpx
 
+    from gateway.commands.shared.own_gateway import address_of
+    from gateway.doors.owner import bearer, proof
+
     chosen = settings(args)
-    host = chosen.server.host.replace("0.0.0.0", "127.0.0.1")
     body = {
         "to": args.to,
         "agent": args.agent,
@@ -68,11 +69,13 @@ def run(args: argparse.Namespace) -> int:
         "caller_id": args.caller_id,
         "variables": dict(args.variable),
     }
-    key = chosen.sip.api_key or os.environ.get("SIP_API_KEY", "")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    if ":" in host:
-        host = "[::1]" if host == "::" else f"[{host}]"
-    url = f"http://{host}:{chosen.server.port}/sip/calls"
+    url = f"{address_of(chosen.server)}/sip/calls"
+    try:
+        key = chosen.sip.api_key
+        headers = bearer(key) if key else proof(url)
+    except ValueError as error:
+        complain(str(error))
+        return 2
     try:
         with httpx.stream(
             "POST", url, json=body, headers=headers, timeout=httpx.Timeout(10, read=RING_SECONDS)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 from gateway.commands.shared.options import add_config, complain, settings, whole
+
+if TYPE_CHECKING:
+    from gateway.doors.owner import Owner
 
 NAME = "serve"
 HELP = "answer calls until stopped; SIGTERM lets calls in progress finish"
@@ -29,15 +34,21 @@ def run(args: argparse.Namespace) -> int:
     from gateway.agents.library import UnknownAgentError
     from gateway.agents.places import AgentError
     from gateway.config import secrets
+    from gateway.doors.owner import settled_owner
     from gateway.observe.diagnostics import speak
     from gateway.plumbing.starting import StartFailed
     from gateway.process.serve import serve
     from inference.errors import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
 
     operators = (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing)
-    speak(chosen.log.level, tuple(secrets(chosen).values()))
     try:
-        return serve(chosen)
+        owner = settled_owner()
+    except ValueError as error:
+        complain(str(error))
+        return 2
+    speak(chosen.log.level, (*secrets(chosen).values(), owner.token))
+    try:
+        return serve(chosen, owner, lambda address: _ready(address, owner))
     except (AgentError, UnknownAgentError, *operators) as error:
         for line in str(error).splitlines():
             complain(line)
@@ -48,3 +59,14 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"cannot serve: {error}")
         return 1
+
+
+def _ready(address: str, owner: Owner) -> None:
+    """Say where the gateway listens, and to a person at a terminal how they open its page."""
+    import structlog
+
+    kept = {"owner": owner.place} if owner.place else {"owner_not_kept": owner.problem}
+    structlog.get_logger("gateway").info("listening", address=address, **kept)
+    if sys.stderr.isatty():
+        said = "Whoever opens it is the owner; `parley link` prints it again."
+        print(f"\n  {owner.link(address)}\n  {said}\n", file=sys.stderr)

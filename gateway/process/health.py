@@ -13,15 +13,19 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.call.pacer import Pacer
 from gateway.call.switchboard import Switchboard
+from gateway.doors.judgement import Doors
 
 
-def routes(switchboard: Switchboard, pacer: Pacer) -> list[BaseRoute]:
-    """Give the routes for supervisors and load balancers."""
+def routes(switchboard: Switchboard, pacer: Pacer, doors: Doors) -> list[BaseRoute]:
+    """Give the routes for supervisors and load balancers; figures are the owner's alone."""
 
-    async def health(_request: Request) -> Response:
+    async def health(request: Request) -> Response:
+        if not doors.is_owner(request.headers):
+            return JSONResponse({"alive": True})
         late = pacer.lateness
         return JSONResponse(
             {
+                "alive": True,
                 "calls": len(switchboard.calls),
                 "begun": switchboard.begun,
                 "refused": switchboard.refused,

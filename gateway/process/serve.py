@@ -22,6 +22,8 @@ from starlette.routing import BaseRoute
 from gateway.call.pacer import Pacer
 from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.config import Settings, secrets
+from gateway.doors.judgement import Doors, Keys
+from gateway.doors.owner import Owner
 from gateway.lines.sip.http import routes as sip_routes
 from gateway.lines.sip.line import SipLine
 from gateway.lines.twilio.line import TwilioLine
@@ -49,14 +51,14 @@ only between runs, and at Python's own 5 ms a frame would be late whenever one d
 log = structlog.get_logger("gateway")
 
 
-def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> int:
+def serve(settings: Settings, owner: Owner, ready: Callable[[str], None] | None = None) -> int:
     """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     ask_for_slices(LOOP_SLICE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.get_loop().set_task_factory(fenced_task)
         try:
-            runner.run(_serve(settings, ready or _say_ready))
+            runner.run(_serve(settings, owner, ready or _say_ready))
         except* OSError as failures:
             raise _first(failures) from None  # a port that is taken, said in one line
     return 0
@@ -68,14 +70,12 @@ def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
     return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
 
 
-async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
+async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None]) -> None:
     stopping = Stopping.by_signals()
     sockets = bind("server.host and server.port", settings.server.host, settings.server.port)
     runtime = Runtime(settings.runtime)
     recorder = Recorder() if settings.recording.enabled else None
-    journal = Journal(
-        settings.log, secrets(settings).values(), clock=asyncio.get_running_loop().time
-    )
+    journal = _journal(settings, owner)
     try:
         voices = _voices(settings, runtime)
         assessor = TurnAssessor(runtime)
@@ -85,23 +85,19 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         _say_loaded(runtime)
         exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
         pacer = Pacer(time.sleep)
-        admission = AdmissionSettings(
-            settings.limits.calls,
-            retry_after=math.ceil(settings.limits.retry_after),
-            drain_seconds=settings.server.drain,
-        )
-        switchboard = Switchboard(pacer, exchange.make, crew.knows, admission)
-        twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default)
-        webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default)
+        switchboard = Switchboard(pacer, exchange.make, crew.knows, _admission(settings))
+        doors = Doors(Keys(owner.token, settings.sip.api_key, settings.webrtc.api_key))
+        twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default, doors)
+        webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default, doors)
         sip = _sip(settings, switchboard, crew)
-        pages = site(settings, switchboard, crew.names)
+        pages = site(settings, switchboard, crew.names, doors)
         # Each line and page brings its own.
         routes = [
             *twilio.routes(),
             *webrtc.routes(),
             *pages.routes(),
-            *sip_routes(lambda: sip, settings.sip.api_key),
-            *health.routes(switchboard, pacer),
+            *sip_routes(lambda: sip, doors),
+            *health.routes(switchboard, pacer, doors),
         ]
         server = _server(settings, routes, twilio)
         async with asyncio.TaskGroup() as group:
@@ -123,6 +119,19 @@ async def _serve(settings: Settings, ready: Callable[[str], None]) -> None:
         if recorder is not None:
             recorder.close()  # first: what it could not write is told in the log
         journal.close()
+
+
+def _journal(settings: Settings, owner: Owner) -> Journal:
+    hidden = (*secrets(settings).values(), owner.token)
+    return Journal(settings.log, hidden, clock=asyncio.get_running_loop().time)
+
+
+def _admission(settings: Settings) -> AdmissionSettings:
+    return AdmissionSettings(
+        settings.limits.calls,
+        retry_after=math.ceil(settings.limits.retry_after),
+        drain_seconds=settings.server.drain,
+    )
 
 
 def _settle_memory() -> None:

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from gateway.plumbing.locality import is_local
+from gateway.doors import table
+from gateway.doors.judgement import Doors
 from gateway.web.assets import FOLDER, read_asset, serve, widget_routes
 from gateway.web.feed import Feed
 from gateway.web.settings import WebSettings
@@ -67,8 +68,10 @@ class Pages:
         settings: WebSettings,
         feed: Feed,
         status: Callable[[], Status],
+        doors: Doors,
     ) -> None:
         self._settings = settings
+        self._doors = doors
         self._feed = feed
         self._status = status
         self._stopping = False
@@ -109,16 +112,21 @@ class Pages:
 
     def status(self, request: Request) -> Response:
         """Say how the lines are."""
-        document = asdict(self._status())
-        document["shown"] = self._may_see(request)
-        if not document["shown"]:
-            document |= {"lines": [], "calls": 0, "begun": 0, "refused": 0}
+        owner = self._doors.is_owner(request.headers)
+        shown = self._may_see(request)
+        document: dict[str, object] = {
+            "owner": owner,
+            "shown": shown,
+            "web.calls": self._settings.calls,
+        }
+        if owner or shown:
+            document |= asdict(self._status())
         return JSONResponse(document, headers={"Cache-Control": "no-store"})
 
     async def calls(self, request: Request) -> Response:
         """Stream the latest calls, now and as they go on."""
         if not self._may_see(request):
-            return JSONResponse({"title": "The calls are not shown here."}, 403)
+            return JSONResponse({"title": "The calls are not shown to you."}, 403)
         if self._viewers >= VIEWERS_MOST:
             return JSONResponse({"title": "Too many look already."}, 503, {"Retry-After": "30"})
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -147,14 +155,10 @@ class Pages:
             self._viewers -= 1
 
     def _may_see(self, request: Request) -> bool:
-        match self._settings.calls:
-            case "open":
-                return True
-            case "off":
-                return False
-            case "local":
-                address = request.client.host if request.client else ""
-                return is_local(address, request.headers)
+        if self._settings.calls == "off":
+            return False
+        known: list[table.Who] = ["setting"] if self._settings.calls == "open" else []
+        return self._doors.judge(table.CALLS, request.headers, known) is not None
 
 
 def _favicon(_request: Request) -> Response:

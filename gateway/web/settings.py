@@ -12,5 +12,5 @@ class WebSettings:
 
     page: bool = True
     "whether there is a page at `/`, with the widget and the two lines to paste"
-    calls: Literal["local", "open", "off"] = "local"
-    "who sees the latest calls there, words included: this machine, everybody, nobody"
+    calls: Literal["owner", "open", "off"] = "owner"
+    "who sees the latest calls there, words included: who opens the owner's link, all, nobody"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gateway.call.switchboard import Switchboard
 from gateway.config import Settings
+from gateway.doors.judgement import Doors
 from gateway.observe.journal import timestamp
 from gateway.web.feed import Feed
 from gateway.web.pages import LineStatus, Pages, Status
@@ -18,6 +19,7 @@ def site(
     settings: Settings,
     switchboard: Switchboard,
     agents: Callable[[], tuple[str, ...]],
+    doors: Doors,
 ) -> Pages:
     """Make the pages of a gateway."""
 
@@ -34,7 +36,7 @@ def site(
 
     path = settings.log.path
     feed = Feed(None if path == "-" else Path(path), timestamp(time.time()))
-    return Pages(settings.web, feed, status)
+    return Pages(settings.web, feed, status, doors)
 
 
 def _lines(settings: Settings, calls: Counter[str]) -> tuple[LineStatus, ...]:
@@ -55,14 +57,14 @@ def _webrtc(settings: Settings, calls: int) -> LineStatus:
         return LineStatus("webrtc", "ready", "open to everybody", calls)
     if webrtc.api_key:
         return LineStatus("webrtc", "ready", "with tokens", calls)
-    return LineStatus("webrtc", "ready", "this machine only", calls)
+    return LineStatus("webrtc", "ready", "the owner only", calls)
 
 
 def _twilio(settings: Settings, calls: int) -> LineStatus:
-    if problem := settings.twilio.problem():
-        return LineStatus("twilio", "note", problem, calls)
-    if not settings.twilio.secured:
-        return LineStatus("twilio", "ready", "this machine only", calls)
+    if not settings.twilio.require_signature:
+        return LineStatus("twilio", "note", "open to everybody", calls)
+    if not settings.twilio.signed:
+        return LineStatus("twilio", "ready", "the owner only", calls)
     return LineStatus("twilio", "ready", "signed webhooks", calls)
 
 

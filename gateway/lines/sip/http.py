@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
-import ipaddress
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
+import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from gateway.doors import table
+from gateway.doors.judgement import Doors
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.line import SipLine
 from gateway.plumbing.wire_json import decode
 
+JSON = "application/json"
+
 LARGEST = 16_384
 """Bytes of a request: a number, an agent and some variables."""
+
+log = structlog.get_logger("sip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,14 @@ class Asked:
 _ASKED = msgspec.json.Decoder(Asked)
 
 
-def routes(line: Callable[[], SipLine | None], api_key: str) -> list[BaseRoute]:
+def routes(line: Callable[[], SipLine | None], doors: Doors) -> list[BaseRoute]:
     """Make the route; `line` gives the SIP line while it serves."""
 
     async def place(request: Request) -> Response:
-        if not _may(request, api_key):
-            return JSONResponse({"error": "a bearer token is needed"}, status_code=401)
+        if doors.judge(table.SIP_CALLS, request.headers) is None:
+            return _refused(request, doors)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON:
+            return JSONResponse({"error": f"an order is {JSON}"}, status_code=415)
         serving = line()
         if serving is None:
             return JSONResponse({"error": "the SIP line is off"}, status_code=503)
@@ -64,17 +71,15 @@ def routes(line: Callable[[], SipLine | None], api_key: str) -> list[BaseRoute]:
     return [Route("/sip/calls", place, methods=["POST"])]
 
 
-def _may(request: Request, api_key: str) -> bool:
-    """Whether the caller shows the key, or needs none because it is on this machine."""
-    if api_key:
-        shown = request.headers.get("authorization", "")
-        return hmac.compare_digest(shown.encode(), f"Bearer {api_key}".encode())
-    if request.client is None or "x-forwarded-for" in request.headers:
-        return False
-    try:
-        return ipaddress.ip_address(request.client.host).is_loopback
-    except ValueError:
-        return False
+def _refused(request: Request, doors: Doors) -> Response:
+    """Tell who may place no calls, and write it down: somebody may be trying."""
+    why = doors.refusal(table.SIP_CALLS, request.headers)
+    address = request.client.host if request.client else ""
+    log.warning("dial_refused", host=address, why=why)
+    said = {"error": f"{why}: SIP_API_KEY or the owner's token is needed, as a bearer token"}
+    if why == "foreign page":
+        return JSONResponse(said, status_code=403)
+    return JSONResponse(said, status_code=401, headers={"WWW-Authenticate": "Bearer"})
 
 
 async def _lines(line: SipLine, order: DialOrder) -> AsyncIterator[bytes]:

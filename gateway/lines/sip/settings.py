@@ -126,7 +126,7 @@ class SipSettings:
     answering_machine: bool = False
     "listen in outbound calls for whether a machine answered"
     api_key: str = field(default="", repr=False, metadata={"env": "SIP_API_KEY"})
-    "asked for by the HTTP call that places calls; empty: it is taken from this machine alone"
+    "lets programs place calls over HTTP; this machine's owner needs none"
     user_agent: str = "Parley"
 
     def __post_init__(self) -> None:

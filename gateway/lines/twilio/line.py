@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, assert_never
 import structlog
 from starlette.routing import Route
 
+from gateway.doors.judgement import Doors
+from gateway.doors.table import STREAM, Who
 from gateway.events import CallInfo
 from gateway.lines.twilio import signature, stream, wire
 from gateway.lines.twilio.leg import TwilioLeg
 from gateway.lines.twilio.rest import TwilioRest
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
-from gateway.lines.twilio.webhook import STREAM_PATH, UNSIGNED, Gate, Webhooks
+from gateway.lines.twilio.webhook import (
+    OPEN,
+    STREAM_PATH,
+    UNSIGNED,
+    Gate,
+    Stranger,
+    Webhooks,
+)
 from gateway.lines.websocket.socket import (
     POLICY_VIOLATION,
     TRY_AGAIN_LATER,
@@ -45,6 +54,7 @@ class TwilioLine:
         settings: TwilioSettings,
         answer: Answer,
         default_agent: str,
+        doors: Doors,
         *,
         http_client: HttpClient | None = None,
     ) -> None:
@@ -54,12 +64,14 @@ class TwilioLine:
         self._default_agent = default_agent
         self._http = http_client
         self._loop = asyncio.get_running_loop()
-        self._gate = Gate(settings)
+        self._gate = Gate(settings, doors)
         self._tickets = Tickets(settings.token_seconds)
         self._rests: dict[str, TwilioRest] = {}
         self.legs: dict[str, TwilioLeg] = {}
         "by CallSid"
-        if not settings.secured:
+        if not settings.require_signature:
+            log.warning("twilio_open", setting="twilio.require_signature", hint=OPEN)
+        elif not settings.signed:
             log.info("twilio_unsecured", hint=UNSIGNED)
 
     def routes(self) -> list[Route]:
@@ -82,21 +94,24 @@ class TwilioLine:
     def _upgrade(self, ask: UpgradeAsk) -> SocketOwner | UpgradeRefusal:
         target = ask.path + (f"?{ask.query}" if ask.query else "")
         request = signature.Request(target, ask.headers, socket=True)
-        problem = self._gate.problem(request, ask.peer)
-        if problem is not None:
-            log.info("upgrade_refused", peer=ask.peer, reason=problem)
+        who = self._gate.judge(STREAM, request)
+        if isinstance(who, Stranger):
+            log.info("upgrade_refused", host=ask.peer, reason=who.why)
             return UpgradeRefusal(403, "forbidden")
-        return _Stream(self, ask.peer)
+        return _Stream(self, ask.peer, who)
 
     # --- for the streams -------------------------------------------------------------------
 
-    def admit(self, start: wire.StartDetail) -> Ticket | stream.Refused:
-        """Say for whom a stream that has started is, or why it may not go on."""
+    def admit(self, start: wire.StartDetail, who: Who) -> Ticket | stream.Refused:
+        """Say for whom a stream that has started is, or why it may not go on.
+
+        `who` opened its socket.
+        """
         if self.settings.account_sid not in ("", start.account_sid):
             return stream.Refused(POLICY_VIOLATION, "another account")
         if start.call_sid in self.legs:
             return stream.Refused(POLICY_VIOLATION, "this call has a stream already")
-        ticket = self._ticket(start)
+        ticket = self._ticket(start, who)
         if isinstance(ticket, str):
             return stream.Refused(POLICY_VIOLATION, ticket)
         refusal = self._answer.admit(ticket.agent)
@@ -105,11 +120,11 @@ class TwilioLine:
         code = TRY_AGAIN_LATER if refusal.kind in ("busy", "draining") else POLICY_VIOLATION
         return stream.Refused(code, ": ".join(filter(None, (refusal.kind, refusal.cause))))
 
-    def _ticket(self, start: wire.StartDetail) -> Ticket | str:
+    def _ticket(self, start: wire.StartDetail, who: Who) -> Ticket | str:
         given = start.custom_parameters
         if token := given.get("token", ""):
             return self._tickets.take(token, start.call_sid, self._loop.time())
-        if self.settings.require_token and self.settings.secured:
+        if self.settings.require_token and who == "signature":
             return "no token"
         agent = given.get("agent", "") or self._default_agent
         return Ticket(start.call_sid, agent, given.get("from", ""), given.get("to", ""))
@@ -162,7 +177,8 @@ class TwilioLine:
 class _Stream:
     """One media socket from upgrade to end: parses, asks the machine, does what it says."""
 
-    def __init__(self, line: TwilioLine, peer: str) -> None:
+    def __init__(self, line: TwilioLine, peer: str, who: Who) -> None:
+        self._who = who
         self._line = line
         self._loop = asyncio.get_running_loop()
         self._machine = stream.MediaStream(self._loop.time() + line.settings.start_seconds)
@@ -223,7 +239,7 @@ class _Stream:
     def _start(self, start: wire.StartDetail, form: WireForm) -> None:
         self._disarm()
         self.log = self.log.bind(call_id=start.call_sid)
-        admitted = self._line.admit(start)
+        admitted = self._line.admit(start, self._who)
         if isinstance(admitted, stream.Refused):
             self._refuse(admitted)
             return

@@ -21,8 +21,8 @@ class TwilioSettings:
     "empty: the one Twilio names in each call"
     public_url: str = ""
     "as Twilio sees this gateway, `https://voice.example.com`; empty: taken from each request"
-    require_signature: bool | None = None
-    "None: yes, where a secret is set; without one, unsigned requests only from this machine"
+    require_signature: bool = True
+    "false: anybody may say that they are Twilio; where something in front of this has checked it"
     require_token: bool = True
     "false where a TwiML of your own opens the stream, without asking `/twilio/voice`"
     numbers: Mapping[str, str] = field(default_factory=dict)
@@ -59,14 +59,6 @@ class TwilioSettings:
             raise ValueError("refusal is 'forward', so forward_to must name a number or address")
 
     @property
-    def secured(self) -> bool:
-        """Whether requests must be signed."""
-        if self.require_signature is not None:
-            return self.require_signature
+    def signed(self) -> bool:
+        """Whether there is a secret that Twilio can sign with."""
         return bool(self.auth_token or self.shared_key)
-
-    def problem(self) -> str | None:
-        """Say what does not fit together once secrets are in, for `parley check` and start-up."""
-        if self.require_signature and not (self.auth_token or self.shared_key):
-            return "require_signature is true, but TWILIO_AUTH_TOKEN is not set"
-        return None

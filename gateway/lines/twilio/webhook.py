@@ -12,10 +12,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from gateway.doors.judgement import Doors
+from gateway.doors.table import STATUS_REPORT, VOICE, Door, Who
 from gateway.lines.twilio import signature, twiml
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
-from gateway.plumbing.locality import is_local, names_this_machine
+from gateway.plumbing.locality import names_this_machine
 from gateway.ports import Answer, Refusal
 
 VOICE_PATH = "/twilio/voice"
@@ -25,9 +27,18 @@ STATUS_PATH = "/twilio/status"
 BODY_MOST = 65536
 """Bytes of a posted form; Twilio's have one or two thousand."""
 
-UNSIGNED = "unsigned requests are taken from this machine alone; set TWILIO_AUTH_TOKEN"
+UNSIGNED = "without TWILIO_AUTH_TOKEN only this machine's owner is taken for Twilio"
+
+OPEN = "anybody may say that they are Twilio"
 
 log = structlog.get_logger("twilio")
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """Somebody who is not let in."""
+
+    why: str
 
 
 @dataclass(slots=True)
@@ -35,6 +46,7 @@ class Gate:
     """Decides whether a request is Twilio's."""
 
     settings: TwilioSettings
+    doors: Doors
     signatures: signature.Signatures = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,11 +55,13 @@ class Gate:
             chosen.auth_token, chosen.shared_key, chosen.public_url
         )
 
-    def problem(self, request: signature.Request, peer: str) -> str | None:
-        """Say why a request may not come in."""
-        if self.settings.secured:
-            return self.signatures.problem(request)
-        return None if is_local(peer, request.headers) else UNSIGNED
+    def judge(self, door: Door, request: signature.Request) -> Who | Stranger:
+        """Say as whom a request comes in, or why it does not."""
+        problem = self.signatures.problem(request) if self.settings.signed else UNSIGNED
+        known: list[Who] = [] if problem else ["signature"]
+        if not self.settings.require_signature:
+            known.append("setting")
+        return self.doors.judge(door, request.headers, known) or Stranger(problem or "refused")
 
 
 @dataclass(slots=True)
@@ -72,7 +86,7 @@ class Webhooks:
 
     async def voice(self, request: Request) -> Response:
         """Say what is to become of a call that comes in."""
-        form = await self._form(request)
+        form = await self._form(request, VOICE)
         if isinstance(form, Response):
             return form
         call_sid = form.get("CallSid", "")
@@ -95,7 +109,7 @@ class Webhooks:
 
     async def status(self, request: Request) -> Response:
         """Take what Twilio reports of a stream."""
-        form = await self._form(request)
+        form = await self._form(request, STATUS_REPORT)
         if isinstance(form, Response):
             return form
         if form.get("StreamEvent") == "stream-error":
@@ -115,7 +129,7 @@ class Webhooks:
         )
         return _xml(twiml.refuse(refusal, self.settings))
 
-    async def _form(self, request: Request) -> dict[str, str] | Response:
+    async def _form(self, request: Request, door: Door) -> dict[str, str] | Response:
         """Read and check a posted form; a response where it is not Twilio's."""
         body = await _body(request)
         if body is None:
@@ -134,9 +148,10 @@ class Webhooks:
             pairs,
             body,
         )
-        problem = self.gate.problem(asked, request.client.host if request.client else "")
-        if problem is not None:
-            log.info("webhook_refused", reason=problem)
+        who = self.gate.judge(door, asked)
+        if isinstance(who, Stranger):
+            host = request.client.host if request.client else ""
+            log.info("webhook_refused", reason=who.why, host=host)
             return PlainTextResponse("forbidden", 403)
         return dict(pairs)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -56,11 +55,9 @@ class Caller:
 
     origin: str
     "of the page; empty: no page sent it"
-    own: str
-    "the gateway's own origin, as the request names it"
     address: str
-    local: bool
-    "it comes from this machine, and through no proxy"
+    owner: bool = False
+    "this machine's owner asks, from whatever page"
     token: str = ""
 
 
@@ -85,7 +82,7 @@ class Access:
 
     def page(self, caller: Caller) -> bool:
         """Say whether a page of this origin may talk to the gateway at all."""
-        if not caller.origin or caller.origin == caller.own:
+        if not caller.origin or caller.owner:
             return True
         return caller.origin in self.settings.origins or "*" in self.settings.origins
 
@@ -93,6 +90,8 @@ class Access:
         """Say whether a call may come, without counting it."""
         if not self.page(caller):
             return Denied("origin_refused")
+        if caller.owner:
+            return Admitted(Grant(agent))
         if caller.token:
             grant = self.passes.look(caller.token, wall)
             if isinstance(grant, str):
@@ -100,8 +99,6 @@ class Access:
             if grant.agent != agent or grant.origin not in ("", caller.origin):
                 return Denied("token_elsewhere")
             return Admitted(grant)
-        if self.settings.local and caller.local and caller.origin in ("", caller.own):
-            return Admitted(Grant(agent))
         if not self.settings.public or not caller.origin:
             return Denied("token_missing")
         visitor = Visitor(caller.origin, caller.address)
@@ -114,6 +111,8 @@ class Access:
         """Say whether a call may come; its pass is used up, and it counts from now on."""
         looked = self.look(caller, agent, now, wall)
         if isinstance(looked, Denied):
+            return looked
+        if caller.owner:
             return looked
         if caller.token:
             taken = self.passes.take(caller.token, wall)
@@ -134,8 +133,3 @@ class Access:
             self.passes.give_back(admitted.token)
         if admitted.visitor is not None:
             self.limits.undo(admitted.visitor)
-
-    def may_write(self, key: str) -> bool:
-        """Say whether a key is the one that passes are given out for."""
-        wanted = self.settings.api_key
-        return bool(wanted) and hmac.compare_digest(key.encode(), wanted.encode())

@@ -36,9 +36,7 @@ def _callers(settings: WebrtcSettings) -> tuple[State, str]:
         return "good", f"pages of {pages} may call with a token of their own server"
     if settings.api_key:
         return "note", "tokens are given out, but no page may call (webrtc.origins)"
-    if settings.local:
-        return "good", "the gateway's own page may call, opened on this machine"
-    return "note", "nobody may call: neither PARLEY_API_KEY nor webrtc.public is set"
+    return "good", "this machine's owner alone may call (neither PARLEY_API_KEY nor webrtc.public)"
 
 
 def _addresses(settings: WebrtcSettings, host: str) -> Iterator[tuple[State, str]]:

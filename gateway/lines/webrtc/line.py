@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import structlog
 from starlette.routing import Route
 
+from gateway.doors.judgement import Doors
 from gateway.events import CallInfo
 from gateway.lines.webrtc.access import Access, Admitted, Caller, Denied
 from gateway.lines.webrtc.ice import Hosts
@@ -40,8 +41,11 @@ class Opened:
 class WebrtcLine:
     """Lets calls in and runs them; make it on the running loop, and run it in a task group."""
 
-    def __init__(self, settings: WebrtcSettings, answer: Answer, default_agent: str) -> None:
+    def __init__(
+        self, settings: WebrtcSettings, answer: Answer, default_agent: str, doors: Doors
+    ) -> None:
         self.settings = settings
+        self.doors = doors
         self._answer = answer
         self._default_agent = default_agent
         self._certificates = Certificates()

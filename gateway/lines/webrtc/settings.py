@@ -23,7 +23,7 @@ class WebrtcSettings:
 
     enabled: bool = True
     origins: tuple[str, ...] = ()
-    "pages that may call, as in `https://www.example.com`; the gateway's own page always may"
+    "pages that may call, as in `https://www.example.com`; the gateway's own is one, for visitors"
     public: bool = False
     "let anybody on these pages call without a token, within the limits below: for demonstrations"
     public_calls: Count = 4
@@ -36,8 +36,6 @@ class WebrtcSettings:
     "calls without a token that one address may begin in an hour"
     public_seconds: Positive = 300.0
     "a call without a token is brought to its end after this"
-    local: bool = True
-    "let the gateway's own page, opened on this machine, call without a token"
     token_key: str = field(default="", repr=False, metadata={"env": "PARLEY_TOKEN_KEY"})
     api_key: str = field(default="", repr=False, metadata={"env": "PARLEY_API_KEY"})
     token_seconds: Positive = 60.0

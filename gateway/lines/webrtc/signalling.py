@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from gateway.doors import table
+from gateway.doors.judgement import bearer_of
 from gateway.lines.webrtc.access import Admitted, Caller, Denied
 from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.offer import (
@@ -28,7 +30,6 @@ from gateway.lines.webrtc.refusals import denied, problem, refused
 from gateway.lines.webrtc.relay import IceServer, ice_servers
 from gateway.lines.webrtc.session import HUNG_UP, Session
 from gateway.lines.webrtc.tokens import read_grant
-from gateway.plumbing.locality import is_local, names_this_machine
 from gateway.ports import Refusal
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Signalling:
 
     async def agent(self, request: Request) -> Response:
         """Take an offer."""
-        caller = _caller(request)
+        caller = self._caller(request)
         match request.method:
             case "OPTIONS":
                 return self._preflight(caller, {"Accept-Post": SDP})
@@ -81,7 +82,7 @@ class Signalling:
 
     async def ice(self, request: Request) -> Response:
         """Tell a page that may call which STUN and TURN servers to use."""
-        caller = _caller(request)
+        caller = self._caller(request)
         if request.method == "OPTIONS":
             return self._preflight(caller)
         agent = self._line.agent(request.path_params["agent"])
@@ -95,12 +96,14 @@ class Signalling:
 
     async def session(self, request: Request) -> Response:
         """End a call, or begin its ICE anew."""
-        caller = _caller(request)
+        caller = self._caller(request)
         if request.method == "OPTIONS":
             return self._preflight(caller, {"Accept-Patch": FRAGMENT})
-        if not self._line.access.page(caller):
-            return denied(Denied("origin_refused"))
         session = self._line.sessions.get(request.path_params["session"])
+        # Who knows a call's address placed it, and may be a page that had a token for itself alone.
+        placed = session is not None and session.info.variables.get("origin", "") == caller.origin
+        if not placed and not self._line.access.page(caller):
+            return denied(Denied("origin_refused"))
         if session is None:
             response = problem(404, "gone", "There is no such call, or it is over.")
         elif request.method == "DELETE":
@@ -196,9 +199,9 @@ class Signalling:
     async def tokens(self, request: Request) -> Response:
         """Give a pass to whoever shows the key."""
         access = self._line.access
-        if not access.settings.api_key:
-            return problem(404, "no_tokens", "PARLEY_API_KEY is not set: no tokens are given.")
-        if not access.may_write(_bearer(request)):
+        if self._line.doors.judge(table.TOKENS, request.headers) is None:
+            if not access.settings.api_key:
+                return problem(404, "no_tokens", "PARLEY_API_KEY is not set: no tokens are given.")
             return problem(401, "wrong_key", "The key is missing or wrong.", "Bearer")
         body = await _body(request)
         try:
@@ -210,6 +213,15 @@ class Signalling:
         return JSONResponse({"token": token, "expires_in": round(life)}, 201, headers)
 
     # --- parts -----------------------------------------------------------------------------------
+
+    def _caller(self, request: Request) -> Caller:
+        headers = request.headers
+        return Caller(
+            headers.get("origin", "").rstrip("/"),
+            request.client.host if request.client else "",
+            self._line.doors.is_owner(headers),
+            bearer_of(headers),
+        )
 
     def _servers(self, name: str) -> list[IceServer]:
         return ice_servers(self._line.settings, name, time.time())
@@ -236,27 +248,6 @@ class Signalling:
             response.headers["Access-Control-Allow-Origin"] = caller.origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED
         return response
-
-
-def _caller(request: Request) -> Caller:
-    headers = request.headers
-    address = request.client.host if request.client else ""
-    scheme = headers.get("x-forwarded-proto", "") or request.url.scheme
-    host = headers.get("x-forwarded-host", "") or headers.get("host", "")
-    return Caller(
-        headers.get("origin", "").rstrip("/"),
-        f"{scheme}://{host}",
-        address,
-        # Pages of other origins are judged by the list of origins, wherever their visitor sits.
-        is_local(address, {k: v for k, v in headers.items() if k != "origin"})
-        and names_this_machine(host),
-        _bearer(request),
-    )
-
-
-def _bearer(request: Request) -> str:
-    scheme, _, value = request.headers.get("authorization", "").partition(" ")
-    return value.strip() if scheme.lower() == "bearer" else ""
 
 
 def _media_type(request: Request) -> str:

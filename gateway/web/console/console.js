@@ -10,6 +10,21 @@ const STAGES = {
 const SCALE = 2; // seconds that a whole bar stands for; longer ones make it longer
 const LINES = { webrtc: "Web", twilio: "Twilio", sip: "SIP" };
 
+const OWNER = "parley-owner"; // where this browser keeps the owner's token, for this origin alone
+
+/** Take the token that the owner's link brings behind its `#`, and leave it out of the history. */
+function ownerToken() {
+  const brought = new URLSearchParams(location.hash.slice(1)).get("owner");
+  if (brought) {
+    localStorage.setItem(OWNER, brought);
+    history.replaceState(null, "", location.pathname);
+  }
+  return brought || localStorage.getItem(OWNER) || "";
+}
+
+const owner = ownerToken();
+const shows = owner ? { Authorization: `Bearer ${owner}` } : {};
+
 const by = (id) => document.getElementById(id);
 
 function make(name, { text, ...attributes } = {}, ...children) {
@@ -30,7 +45,7 @@ const widget = by("widget");
 
 function choose(agent) {
   widget.setAttribute("agent", agent);
-  widget.setAttribute("heading", agent[0].toUpperCase() + agent.slice(1));
+  if (agent !== "default") widget.setAttribute("heading", agent[0].toUpperCase() + agent.slice(1));
   by("snippet").firstChild.textContent =
     `<script type="module" src="${location.origin}/widget.js"></script>\n` +
     `<parley-widget agent="${agent}"></parley-widget>`;
@@ -163,22 +178,56 @@ function none(text) {
   by("calls").replaceChildren(make("p", { class: "none", text }));
 }
 
-function follow() {
-  const source = new EventSource("/console/calls");
-  source.addEventListener("status", (event) => showStatus(JSON.parse(event.data)));
-  source.addEventListener("calls", (event) => showCalls(JSON.parse(event.data)));
+const RETRY = 3000; // ms, as an EventSource waits, which could not show the token
+
+/** Follow the gateway's events for as long as the page is open. */
+async function follow() {
+  for (;;) {
+    try {
+      await read(await fetch("/console/calls", { headers: shows, cache: "no-store" }));
+    } catch {
+      // The gateway is away; the page stays as it was.
+    }
+    await new Promise((done) => setTimeout(done, RETRY));
+  }
+}
+
+/** Read server-sent events to the end of the stream. */
+async function read(response) {
+  if (!response.ok) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop();
+    for (const event of events) take(event);
+  }
+}
+
+function take(event) {
+  const [, name, data] = /^event: (\w+)\ndata: (.*)$/s.exec(event) || [];
+  if (name === "status") showStatus(JSON.parse(data));
+  if (name === "calls") showCalls(JSON.parse(data));
 }
 
 by("legend").append(...Object.entries(STAGES).map(([name, text]) => make("li", {}, make("i", { class: name }), text)));
 
-const status = await (await fetch("/console/status")).json();
-offer(status.agents, status.agent);
+const status = await (await fetch("/console/status", { headers: shows })).json();
+if (status.owner) widget.getToken = () => owner;
+else localStorage.removeItem(OWNER); // another gateway's, or an old one
+offer(status.agents || [], status.agent || "default");
 by("paste-note").textContent = status.shown
   ? "Pages of other origins need a place in webrtc.origins, and a token or webrtc.public."
   : "Ask the operator of this gateway to allow your page's origin.";
-showStatus(status);
+if (status.lines) showStatus(status);
 if (status.shown) follow();
 else {
   by("legend").hidden = true;
-  none("Calls are shown on the machine that the gateway runs on.");
+  none(
+    status["web.calls"] === "off"
+      ? "Calls are not shown (web.calls is off)."
+      : "Calls are shown to the owner: open this page by the link that “parley link” prints.",
+  );
 }

@@ -174,9 +174,9 @@ def test_a_public_address_is_signed_and_the_target_called() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "the webhook answered 403"),
+        ({"auth_token": "another"}, "the webhook answered 403"),
         ({"auth_token": "wrong"}, "the webhook answered 403"),
-        ({"webhook": False}, "the socket was refused: HTTP 403"),
+        ({"webhook": False, "auth_token": "wrong"}, "the socket was refused: HTTP 403"),
         ({"webhook": False, "auth_token": "12345"}, "1008 no token"),
         ({"token": "stale", "auth_token": "12345"}, "1008 token unknown, used or too old"),
     ],

@@ -71,6 +71,8 @@ TABLE = [
     ("check -c folder", WRONG, "folder: is a directory"),
     ("check -c deep.toml", WRONG, "deep.toml: nested too deeply"),
     ("check extra", WRONG, "unrecognized arguments: extra"),
+    ("link -c none.toml", WRONG, "none.toml: no such file or directory"),
+    ("link http://a http://b", WRONG, "unrecognized arguments: http://b"),
     ("call", WRONG, "the following arguments are required: target"),
     ("call tel:123", WRONG, "'tel:123' names no line that can be called; allowed: twilio:ws"),
     ("call twilio:http://x/", WRONG, "after twilio: comes a ws:// or wss:// address"),

@@ -14,30 +14,32 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from gateway.doors.owner import bearer
 from gateway.web.feed import Feed
 from gateway.web.pages import LineStatus, Pages, Status
 from gateway.web.settings import WebSettings
 from tests.gateway.web.test_recent import STORY
+from tests.support.owner import DOORS, OWNER
 from tests.support.virtual_time import run
 
 STATUS = Status((LineStatus("webrtc", "ready", "with tokens", 1),), ("desk",), "desk", 1, 5, 2)
 
 
 def pages(log: Path | None = None, **settings: Any) -> Pages:
-    return Pages(WebSettings(**settings), Feed(log), lambda: STATUS)
+    return Pages(WebSettings(**settings), Feed(log), lambda: STATUS, DOORS)
 
 
 @asynccontextmanager
-async def client(served: Pages, address: str = "127.0.0.1") -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(Starlette(routes=served.routes()), client=(address, 5000))
+async def client(served: Pages) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(Starlette(routes=served.routes()), client=("127.0.0.1", 5000))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as one:
         yield one
 
 
-def get(path: str, address: str = "127.0.0.1", **settings: Any) -> httpx.Response:
+def get(path: str, token: str = "", **settings: Any) -> httpx.Response:
     async def work() -> httpx.Response:
-        async with client(pages(**settings), address) as one:
-            return await one.get(path)
+        async with client(pages(**settings)) as one:
+            return await one.get(path, headers=bearer(token) if token else {})
 
     return run(work())
 
@@ -66,21 +68,22 @@ def test_a_page_that_is_not_wanted_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "address", "shown"),
+    ("calls", "token", "shown"),
     [
-        ("local", "127.0.0.1", True),
-        ("local", "203.0.113.5", False),
-        ("open", "203.0.113.5", True),
-        ("off", "127.0.0.1", False),
+        ("owner", OWNER, True),
+        ("owner", "", False),
+        ("owner", "wrong", False),
+        ("open", "", True),
+        ("off", OWNER, False),
     ],
 )
-def test_who_sees_calls(calls: str, address: str, shown: bool) -> None:
-    status = get("/console/status", address, calls=calls).json()
+def test_who_sees_calls(calls: str, token: str, shown: bool) -> None:
+    status = get("/console/status", token, calls=calls).json()
     assert status["shown"] is shown
-    assert bool(status["lines"]) is shown
-    assert status["agents"] == ["desk"]
+    assert status["owner"] is (token == OWNER)
+    assert ("lines" in status, "agents" in status) == (shown or token == OWNER,) * 2
     if not shown:
-        assert get("/console/calls", address, calls=calls).status_code == 403
+        assert get("/console/calls", token, calls=calls).status_code == 403
 
 
 async def test_calls_are_streamed_until_the_gateway_stops(tmp_path: Path) -> None:
@@ -100,7 +103,8 @@ async def test_calls_are_streamed_until_the_gateway_stops(tmp_path: Path) -> Non
         sent.append(message.get("body", b"").decode())
 
     scope = {
-        "type": "http", "method": "GET", "path": "/console/calls", "headers": [],
+        "type": "http", "method": "GET", "path": "/console/calls",
+        "headers": [(b"authorization", f"Bearer {OWNER}".encode())],
         "query_string": b"", "client": ("127.0.0.1", 5), "http_version": "1.1",
     }  # fmt: skip
     async with asyncio.TaskGroup() as group:

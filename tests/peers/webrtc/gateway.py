@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gateway.doors.owner import proof
 from gateway.observe.lines import LogLine, parse
 
 ROOT = Path(__file__).parents[3]
@@ -105,7 +106,9 @@ class Gateway:
 
     def health(self) -> dict[str, Any]:
         """Ask how it is."""
-        with urllib.request.urlopen(f"{self.url}/healthz", timeout=10) as answer:
+        url = f"{self.url}/healthz"
+        asking = urllib.request.Request(url, headers=proof(url))
+        with urllib.request.urlopen(asking, timeout=10) as answer:
             found: dict[str, Any] = json.load(answer)
         return found
 

@@ -10,18 +10,25 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from gateway.doors.judgement import Doors, Keys
+from gateway.doors.owner import bearer
 from gateway.lines.sip.http import LARGEST, routes
 from gateway.lines.sip.line import SipLine
 from gateway.ports import Refusal
 from tests.gateway.lines.sip.test_line import End, end, run, until
+from tests.support.owner import OWNER
 
 
 async def posted(
-    line: SipLine | None, body: Any, key: str = "", client: str = "127.0.0.1", **headers: str
+    line: SipLine | None, body: Any, headers: dict[str, str] | None = None
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Post to the route; give the status and the JSON lines."""
-    app = Starlette(routes=routes(lambda: line, key))
-    transport = httpx.ASGITransport(app=app, client=(client, 1234))
+    """Post to the route from this machine; give the status and the JSON lines."""
+    app = Starlette(routes=routes(lambda: line, Doors(Keys(OWNER, sip="secret"))))
+    transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1234))
+    headers = {
+        "Content-Type": "application/json",
+        **(bearer(OWNER) if headers is None else headers),
+    }
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         response = await http.post("/sip/calls", content=data, headers=headers)
@@ -57,20 +64,22 @@ def test_a_busy_far_side_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "client", "headers", "wanted"),
+    ("headers", "wanted"),
     [
-        ("", "127.0.0.1", {}, 400),
-        ("", "198.51.100.7", {}, 401),
-        ("", "127.0.0.1", {"X-Forwarded-For": "198.51.100.7"}, 401),
-        ("secret", "127.0.0.1", {}, 401),
-        ("secret", "198.51.100.7", {"Authorization": "Bearer wrong"}, 401),
-        ("secret", "198.51.100.7", {"Authorization": "Bearer secret"}, 400),
+        ({}, 401),
+        ({"Host": "localhost"}, 401),
+        (bearer("wrong"), 401),
+        (bearer("secret"), 400),
+        (bearer(OWNER), 400),
+        ({**bearer("secret"), "Origin": "https://evil.example"}, 403),
+        ({**bearer("secret"), "Origin": "http://gateway"}, 400),
+        ({**bearer("secret"), "Content-Type": "text/plain"}, 415),
     ],
 )
-def test_who_may_place_calls(key: str, client: str, headers: dict[str, str], wanted: int) -> None:
+def test_who_may_place_calls(headers: dict[str, str], wanted: int) -> None:
     async def work() -> None:
         async with end() as near:
-            status, _ = await posted(near.line, {}, key, client, **headers)
+            status, _ = await posted(near.line, {}, headers)
             assert status == wanted
 
     run(work)

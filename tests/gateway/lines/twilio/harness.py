@@ -17,10 +17,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 from websockets.asyncio.client import ClientConnection, connect
 
+from gateway.doors.owner import bearer
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.ports import Leg, LineEvent, Refusal
 from media.frame import AudioFrame
+from tests.support.owner import DOORS, OWNER
 
 
 @contextmanager
@@ -109,7 +111,8 @@ async def serving(
     In virtual time the wait is longer than every time-out of the line.
     """
     answer = answer or FakeAnswer()
-    line = TwilioLine(settings or TwilioSettings(), answer, "desk", http_client=http_client)
+    chosen = settings or TwilioSettings()
+    line = TwilioLine(chosen, answer, "desk", DOORS, http_client=http_client)
     config = uvicorn.Config(
         Starlette(routes=line.routes()),
         ws=line.upgrades(other),  # type: ignore[arg-type]
@@ -198,10 +201,10 @@ class Far:
 
 @asynccontextmanager
 async def far_end(served: Served, **headers: str) -> AsyncIterator[Far]:
-    """Open a media socket as Twilio would."""
+    """Open a media socket as Twilio would; without headers, as the machine's owner does."""
     async with connect(
         served.url,
-        additional_headers=headers,
+        additional_headers=headers or bearer(OWNER),
         compression=None,
         ping_interval=None,
         proxy=None,
@@ -258,7 +261,10 @@ UPGRADE = (
 )
 
 
-async def upgrade(served: Served, head: str = UPGRADE, extra: str = "") -> tuple[Raw, str]:
+OWNS = f"Authorization: Bearer {OWNER}\r\n"
+
+
+async def upgrade(served: Served, head: str = UPGRADE, extra: str = OWNS) -> tuple[Raw, str]:
     """Open a connection, ask for the upgrade, and give the answer's head."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write((head + extra + "\r\n").encode())

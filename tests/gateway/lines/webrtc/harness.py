@@ -19,8 +19,10 @@ from gateway.caller.network import NetworkSettings
 from gateway.caller.phone import Phone
 from gateway.caller.plan import CallPlan
 from gateway.caller.webrtc import Browser, WebrtcCaller
+from gateway.doors.judgement import Doors, Keys
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.lines.webrtc.settings import WebrtcSettings
+from tests.support.owner import OWNER
 from tests.support.sip_answers import Parties
 
 SITE = "https://www.example.com"
@@ -40,9 +42,16 @@ class Served:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/webrtc/desk"
 
-    async def offer(self, sdp: str = "", token: str = "", **headers: str) -> httpx.Response:
-        """Post an offer; `headers` with underscores for dashes."""
+    async def offer(
+        self, sdp: str = "", token: str | None = None, **headers: str
+    ) -> httpx.Response:
+        """Post an offer, as a page where there is an Origin, else as the machine's owner.
+
+        `headers` with underscores for dashes.
+        """
         named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token is None:
+            token = "" if "Origin" in headers else OWNER
         if token:
             named["Authorization"] = f"Bearer {token}"
         return await self.client.post(
@@ -73,7 +82,7 @@ async def serving(
     """
     parties = parties or Parties()
     chosen = WebrtcSettings(**{"api_key": KEY, "addresses": ("127.0.0.1",), **settings})
-    line = WebrtcLine(chosen, parties, "desk")
+    line = WebrtcLine(chosen, parties, "desk", Doors(Keys(OWNER, site=chosen.api_key)))
     config = uvicorn.Config(
         Starlette(routes=line.routes()), lifespan="off", log_config=None, proxy_headers=False
     )

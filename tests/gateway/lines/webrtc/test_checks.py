@@ -19,7 +19,7 @@ def found(host: str = "127.0.0.1", **settings: Any) -> list[tuple[str, str]]:
 
 def test_by_default_this_machine_may_call() -> None:
     assert [state for state, _ in found()] == ["good", "good"]
-    assert "opened on this machine" in found()[0][1]
+    assert "owner alone" in found()[0][1]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_by_default_this_machine_may_call() -> None:
         ({"public": True, "origins": (SITE,)}, "note", "anybody"),
         ({"api_key": KEY}, "note", "webrtc.origins"),
         ({"api_key": KEY, "origins": (SITE,)}, "good", SITE),
-        ({"local": False}, "note", "nobody"),
+        ({}, "good", "owner alone"),
     ],
 )
 def test_who_may_call_is_said(settings: dict[str, Any], state: str, said: str) -> None:

@@ -55,7 +55,7 @@ async def test_a_page_that_gives_up_frees_its_place_at_once() -> None:
 
 async def test_a_visitor_without_a_token_who_gives_up_is_counted_no_more() -> None:
     only = {"public_calls": 1, "public_per_address": 1}
-    async with serving(origins=(SITE,), public=True, local=False, **only) as served:
+    async with serving(origins=(SITE,), public=True, **only) as served:
         url, _ = await pending(served, Origin=SITE)
         assert (await served.offer(Origin=SITE)).status_code == 429
         await served.client.delete(url, headers={"Origin": SITE})
@@ -73,7 +73,7 @@ async def test_a_gateway_that_stops_waits_for_no_page_that_never_came() -> None:
 
 async def test_a_call_for_which_no_port_is_left_uses_no_token_up() -> None:
     with taken() as ports:
-        async with serving(ports=ports, local=False) as served:
+        async with serving(ports=ports) as served:
             token = await served.token()
             full = await served.offer(token=token)
             assert (full.status_code, full.json()["kind"]) == (503, "busy")
@@ -84,7 +84,7 @@ async def test_a_call_for_which_no_port_is_left_uses_no_token_up() -> None:
 
 async def test_a_call_for_which_no_port_is_left_is_not_counted_in_the_hour() -> None:
     with taken() as ports:
-        rules = {"origins": (SITE,), "public": True, "public_per_hour": 1, "local": False}
+        rules = {"origins": (SITE,), "public": True, "public_per_hour": 1}
         async with serving(ports=ports, **rules) as served:
             for _ in range(2):
                 assert (await served.offer(Origin=SITE)).json()["kind"] == "busy"

@@ -7,9 +7,11 @@ import asyncio
 import pytest
 
 from gateway.caller.webrtc import RefusedError
+from gateway.doors.owner import bearer
 from gateway.ports import Refusal
 from media.level import level
 from tests.gateway.lines.webrtc.harness import KEY, SITE, Page, browser_offer, serving, visiting
+from tests.support.owner import OWNER
 from tests.support.sip_answers import Parties, tone
 
 # --- who may call --------------------------------------------------------------------------------
@@ -17,7 +19,7 @@ from tests.support.sip_answers import Parties, tone
 
 async def test_a_token_of_the_sites_server_opens_one_call() -> None:
     parties = Parties()
-    async with serving(parties, origins=(SITE,), local=False) as served:
+    async with serving(parties, origins=(SITE,)) as served:
         token = await served.token(origin=SITE, caller="Ada", metadata={"order": 7})
         async with visiting(served, token, origin=SITE):
             info = (await parties.next()).leg.info
@@ -34,7 +36,7 @@ async def test_a_token_of_the_sites_server_opens_one_call() -> None:
 
 async def test_a_token_is_not_used_up_by_a_call_that_cannot_be() -> None:
     parties = Parties()
-    async with serving(parties, local=False) as served:
+    async with serving(parties) as served:
         token = await served.token()
         assert (await served.offer("v=0\r\n", token)).status_code == 400
         parties.refusal = Refusal("busy", 7, "All lines are busy.")
@@ -71,7 +73,7 @@ async def test_pages_of_other_origins_learn_nothing() -> None:
 
 
 async def test_public_callers_are_limited() -> None:
-    async with serving(origins=(SITE,), public=True, local=False, public_per_address=1) as served:
+    async with serving(origins=(SITE,), public=True, public_per_address=1) as served:
         first = await served.offer(Origin=SITE)
         assert first.status_code == 201
         second = await served.offer(Origin=SITE)
@@ -89,10 +91,10 @@ async def test_a_page_of_this_machine_under_a_made_up_name_is_not_the_own_page()
 
     async with serving() as served:
         response = await served.offer(Host="evil.example:80", Origin="http://evil.example:80")
-        assert response.json()["kind"] == "token_missing"
-        proxied = await served.offer(X_Forwarded_For="203.0.113.7")
+        assert response.json()["kind"] == "origin_refused"
+        proxied = await served.offer(token="")
         assert proxied.json()["kind"] == "token_missing"
-        own = await served.offer(Origin=f"http://127.0.0.1:{served.port}")
+        own = await served.offer(Origin=f"http://127.0.0.1:{served.port}", token=OWNER)
         assert own.status_code == 201
 
 
@@ -130,7 +132,8 @@ async def test_an_answer_is_whip_shaped() -> None:
         assert "a=setup:passive" in response.text
         assert "127.0.0.1" in response.text
         assert response.text.count("a=candidate:") == 1
-        servers = (await served.client.get(served.url + "/ice")).json()["iceServers"]
+        asked = await served.client.get(served.url + "/ice", headers=bearer(OWNER))
+        servers = asked.json()["iceServers"]
         assert servers[0]["urls"] == "turn:t.example"
         assert servers[0]["credential"]
 
@@ -239,8 +242,8 @@ async def test_get_says_nothing_and_delete_of_nothing_is_not_found() -> None:
 
 
 async def test_a_refused_caller_is_told_why() -> None:
-    async with serving(local=False) as served:
-        page = Page(served)
-        with pytest.raises(RefusedError, match="401 A call needs a token"):
+    async with serving() as served:
+        page = Page(served, "no pass")
+        with pytest.raises(RefusedError, match="401 The token was not made by this gateway"):
             await page.browser.connect()
         await page.browser.close()

@@ -1,0 +1,105 @@
+"""The doors: every HTTP path and socket of the gateway, and to whom it opens.
+
+docs/security.md is made of this table, `make test-doors` tries every line of it, and a path that
+does not stand here is not served.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Who = Literal[
+    "everybody",
+    "owner",
+    "sip_key",
+    "site_key",
+    "pass",
+    "signature",
+    "ticket",
+    "address",
+    "setting",
+]
+
+WORDS: dict[Who, str] = {
+    "everybody": "everybody",
+    "owner": "this machine's owner",
+    "sip_key": "whoever shows `SIP_API_KEY`",
+    "site_key": "whoever shows `PARLEY_API_KEY`",
+    "pass": "a visitor with a token of the site's, once",
+    "signature": "whoever signs as Twilio does",
+    "ticket": "who was given a ticket by the webhook, once",
+    "address": "whoever knows the call's unguessable address",
+    "setting": "everybody, by setting",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One way in."""
+
+    path: str
+    methods: tuple[str, ...]
+    "`WEBSOCKET` is one more"
+    opens: tuple[Who, ...]
+    gives: str
+    "what somebody gets who comes in"
+    setting: str = ""
+    "opens it to everybody"
+    pages: bool = True
+    "pages of other hosts may ask, as far as the browser lets them"
+
+
+PAGE = Door("/", ("GET", "HEAD"), ("everybody",), "the page, without a word of any call")
+PAGE_FILES = Door(
+    "/console/{file}", ("GET", "HEAD"), ("everybody",), "the page's script, style and icon"
+)
+ICON = Door("/favicon.ico", ("GET", "HEAD"), ("everybody",), "the icon")
+STATUS = Door(
+    "/console/status", ("GET", "HEAD"), ("everybody",),
+    "whether calls are shown; lines, agents and counts only to whom they are",
+)  # fmt: skip
+CALLS = Door(
+    "/console/calls", ("GET", "HEAD"), ("owner", "setting"),
+    "the latest calls, words included", 'web.calls = "open"',
+)  # fmt: skip
+WIDGET = Door(
+    "/widget.js", ("GET", "HEAD"), ("everybody",), "the widget, its types and its modules"
+)
+HEALTH = Door(
+    "/healthz", ("GET", "HEAD"), ("everybody",), "that the process lives; figures to the owner"
+)
+READY = Door(
+    "/readyz", ("GET", "HEAD"), ("everybody",), "whether a call would be taken, and why not"
+)
+SIP_CALLS = Door("/sip/calls", ("POST",), ("owner", "sip_key"), "a call is placed", pages=False)
+TOKENS = Door("/webrtc/tokens", ("POST",), ("owner", "site_key"), "a token for one visitor's call")
+OFFER = Door(
+    "/webrtc/{agent}", ("POST",), ("owner", "pass", "setting"),
+    "a call with an agent", "webrtc.public = true, to pages of webrtc.origins, within limits",
+)  # fmt: skip
+ICE = Door(
+    "/webrtc/{agent}/ice", ("GET", "HEAD"), ("owner", "pass", "setting"),
+    "STUN and TURN servers, with a password of its own", OFFER.setting,
+)  # fmt: skip
+SESSION = Door(
+    "/webrtc/{agent}/{session}", ("PATCH", "DELETE", "GET", "HEAD"), ("address",),
+    "one's own call is changed or ended",
+)  # fmt: skip
+VOICE = Door(
+    "/twilio/voice", ("POST",), ("signature", "owner", "setting"),
+    "a ticket for one call's stream", "twilio.require_signature = false",
+)  # fmt: skip
+STATUS_REPORT = Door(
+    "/twilio/status", ("POST",), ("signature", "owner", "setting"),
+    "a line in the log", VOICE.setting,
+)  # fmt: skip
+STREAM = Door(
+    "/twilio/stream", ("WEBSOCKET",), ("signature", "owner", "setting"),
+    "a call with an agent, where the ticket is shown too (the owner needs none)", VOICE.setting,
+)  # fmt: skip
+
+DOORS = (
+    PAGE, PAGE_FILES, ICON, STATUS, CALLS, WIDGET, HEALTH, READY, SIP_CALLS, TOKENS, OFFER, ICE,
+    SESSION, VOICE, STATUS_REPORT, STREAM,
+)  # fmt: skip
