@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import soundfile
 
+from gateway.log_events import CallEndedLogged, FaultLogged, InterruptedLogged, TurnLogged
 from gateway.observe.lines import LogLine
 
 FRAME = 0.02
@@ -66,7 +67,7 @@ def judge(
     ended_well: bool,
 ) -> list[Point]:
     """Say of everything that makes a call a good one whether it was so."""
-    turns = [line for line in lines if line.event == "turn"]
+    turns = [(line.at, line.told) for line in lines if isinstance(line.told, TurnLogged)]
     return [
         _ending(far, lines),
         _booking(appointments),
@@ -81,10 +82,10 @@ def judge(
 
 
 def _ending(far: FarEnd, lines: Sequence[LogLine]) -> Point:
-    ended = [line for line in lines if line.event == "call_ended"]
+    ended = [line.told for line in lines if isinstance(line.told, CallEndedLogged)]
     if not far.answered or not ended:
         return Point(False, f"the call was not held to its end: {far.reason or 'no answer'}")
-    by, seconds = ended[0].text("ended_by"), ended[0].number("seconds") or 0.0
+    by, seconds = ended[0].ended_by, ended[0].seconds
     return Point(by in ("agent", "caller"), f"the call was ended by the {by} after {seconds:.0f} s")
 
 
@@ -102,18 +103,20 @@ def _booking(appointments: Path) -> Point:
 
 def _cut_in(far: FarEnd, lines: Sequence[LogLine]) -> Point:
     cut = [
-        line for line in lines if line.event == "interrupted" and (line.number("heard") or 0.0) > 0
+        line.told
+        for line in lines
+        if isinstance(line.told, InterruptedLogged) and line.told.heard > 0
     ]
     delays = [each.stop_delay for each in far.cut_ins if each.stop_delay is not None]
     if not cut or not delays:
         return Point(False, "the caller's cut-in did not stop the agent")
-    heard = cut[0].number("heard") or 0.0
+    heard = cut[0].heard
     said = f"a cut-in silenced the agent within {max(delays):.2f} s, after {heard:.2f} s of a reply"
     good = max(delays) <= STOP and far.audio_after_clear_seconds == 0
     return Point(good, said)
 
 
-def _turns(far: FarEnd, turns: Sequence[LogLine]) -> Point:
+def _turns(far: FarEnd, turns: Sequence[tuple[float, TurnLogged]]) -> Point:
     responses = [each.response for each in far.turns if each.response is not None]
     if not responses or len(responses) < len(far.turns):
         return Point(False, f"{len(responses)} of {len(far.turns)} turns were answered")
@@ -122,18 +125,18 @@ def _turns(far: FarEnd, turns: Sequence[LogLine]) -> Point:
     return Point(max(responses) <= SLOW, f"{said}, the slowest after {max(responses):.2f} s")
 
 
-def _stages(turns: Sequence[LogLine]) -> Point:
+def _stages(turns: Sequence[tuple[float, TurnLogged]]) -> Point:
     off = 0.0
-    for line in turns:
-        stages = line.fields.get("stages") or {}
-        off = max(off, abs(sum(stages.values()) - (line.number("response") or 0.0)))
+    for _, turn in turns:
+        stages = msgspec.structs.astuple(turn.stages)
+        off = max(off, abs(sum(stages) - turn.response))
     good = bool(turns) and off <= FRAME
     return Point(good, f"the stages of {len(turns)} turns add up to their responses")
 
 
-def _agreement(far: FarEnd, turns: Sequence[LogLine]) -> Point:
+def _agreement(far: FarEnd, turns: Sequence[tuple[float, TurnLogged]]) -> Point:
     """Compare each response at the far end with the log's turn nearest in time."""
-    heard = [_first_heard(line) for line in turns]
+    heard = [_first_heard(at, turn) for at, turn in turns]
     worst = 0.0
     compared = 0
     for each in far.turns:
@@ -147,18 +150,18 @@ def _agreement(far: FarEnd, turns: Sequence[LogLine]) -> Point:
     return Point(compared > 0 and worst <= AGREEMENT, said)
 
 
-def _first_heard(line: LogLine) -> tuple[float, float]:
+def _first_heard(at: float, turn: TurnLogged) -> tuple[float, float]:
     """Give when a turn's first sound was heard, and how long after the speech: a filler's, where
     there was one, since the far end cannot tell it from the answer."""
-    response = line.number("response") or 0.0
-    acknowledged = line.number("acknowledged")
-    first = response if acknowledged is None else acknowledged
-    return line.at - response + first, first
+    first = turn.response if turn.acknowledged is None else turn.acknowledged
+    return at - turn.response + first, first
 
 
 def _faults(lines: Sequence[LogLine]) -> Point:
     faults = [
-        f"{line.text('part')}: {line.text('reason')}" for line in lines if line.event == "fault"
+        f"{line.told.part}: {line.told.reason}"
+        for line in lines
+        if isinstance(line.told, FaultLogged)
     ]
     return Point(not faults, "; ".join(faults) or "nothing failed on the way")
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gateway.log_events import LogEvent
 from turn.events import FloorClaimed, TurnEnded
 
 Json = Mapping[str, Any]
@@ -528,8 +529,7 @@ class SwitchBackend:
 class Record:
     """Write one line to the call log."""
 
-    event: str
-    fields: Json
+    event: LogEvent
 
 
 # --- history ---------------------------------------------------------------------------------

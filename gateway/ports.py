@@ -32,6 +32,7 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
+from gateway.log_events import LogEvent
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
 
@@ -103,9 +104,14 @@ class Leg(Protocol):
 class Witness(Protocol):
     """Who shows the caller how the call goes: a page. All methods return at once."""
 
-    def observe(self, event: str, fields: Json) -> None:
-        """Take an event: every line of the call log, and `agent_began` and `agent_fell`, which say
-        that the caller hears the agent and hears it no more."""
+    def observe(self, event: LogEvent) -> None:
+        """Take a line of the call log."""
+
+    def agent_began(self) -> None:
+        """Take that the caller hears the agent."""
+
+    def agent_fell(self) -> None:
+        """Take that the caller hears the agent no more."""
 
     def caption(self, utterance: int, text: str) -> None:
         """Take the words of an utterance that were heard by now; asked for every 20 ms."""

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import inspect
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from gateway.config import Settings
+from gateway.plumbing.field_docs import field_docs
 from gateway.plumbing.toml_file import describe, show
 
 PAGE = Path(__file__).parent.parent / "docs/settings.md"
@@ -77,22 +75,6 @@ def _toml(value: object) -> str:
             return "{}"
         case _:
             return show(value)
-
-
-def field_docs(kind: type) -> dict[str, str]:
-    """Give the string under each field of a dataclass, on one line."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    found: dict[str, str] = {}
-    name = ""
-    for part in tree.body[0].body:  # type: ignore[attr-defined]
-        match part:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                pass
-            case ast.Expr(value=ast.Constant(value=str(text))) if name:
-                found[name] = " ".join(text.split())
-            case _:
-                name = ""
-    return found
 
 
 if __name__ == "__main__":

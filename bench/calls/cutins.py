@@ -25,6 +25,7 @@ from gateway.caller.plan import CallPlan, CutIn, Say
 from gateway.caller.report import CutIn as Outcome
 from gateway.caller.sound import Recording
 from gateway.caller.twilio import TwilioCaller
+from gateway.log_events import InterruptedLogged
 from gateway.observe.lines import LogLine
 
 AGENTS = Path(__file__).parent / "agents"
@@ -218,11 +219,12 @@ def _cut(
     reference: Signal,
 ) -> Cut:
     onset = said.speech_start / RATE
-    line = _interruption(lines, onset, said.speech_end / RATE + LATE)
+    logged = _interruption(lines, onset, said.speech_end / RATE + LATE)
     clears = [c / RATE for c in tape.clears if said.speech_start <= c]
-    if line is None or not clears:
+    if logged is None or not clears:
         by = "hold" if outcome.resumed else ""
         return Cut(call, said.name, at, outcome, by)
+    line, cut = logged
     by = "hold" if clears[0] < line.at - 2 * FRAME else "clear"
     heard = [each for each in tape.heard if each.start / RATE < line.at + FRAME]
     end = heard[-1].start + len(heard[-1].payload) if heard else 0
@@ -233,18 +235,25 @@ def _cut(
         at,
         outcome,
         by,
-        line.text("evidence"),
-        line.number("heard"),
-        line.number("error"),
+        cut.evidence,
+        cut.heard,
+        cut.error,
         found if likeness >= LIKE else None,
         likeness,
     )
 
 
-def _interruption(lines: Sequence[LogLine], start: float, end: float) -> LogLine | None:
+def _interruption(
+    lines: Sequence[LogLine], start: float, end: float
+) -> tuple[LogLine, InterruptedLogged] | None:
     """Give the first `interrupted` line of speech that was heard, within a time."""
-    cut = [line for line in lines if line.event == "interrupted" and line.number("heard")]
-    return next((line for line in cut if start <= line.at <= end), None)
+    for line in lines:
+        match line.told:
+            case InterruptedLogged(heard=heard) as cut if heard and start <= line.at <= end:
+                return line, cut
+            case _:
+                pass
+    return None
 
 
 def locate(tape: Tape, end: int, reference: Signal) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.doors.owner import proof
+from gateway.log_events import CallEndedLogged
 from gateway.observe.lines import LogLine, parse
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +71,10 @@ class GatewayProcess:
         until = time.monotonic() + seconds
         while True:
             lines = self.lines(call)
-            if any(line.event == "call_ended" for line in lines) or time.monotonic() > until:
+            if (
+                any(isinstance(line.told, CallEndedLogged) for line in lines)
+                or time.monotonic() > until
+            ):
                 return lines
             time.sleep(0.05)
 

@@ -25,6 +25,7 @@ from gateway.caller.place import parse_target
 from gateway.caller.plan import CallPlan, Say
 from gateway.caller.sound import Recording
 from gateway.caller.twilio import TwilioCaller
+from gateway.log_events import TurnLogged
 
 LATE = 0.005
 """Seconds after its schedule from which a frame is late."""
@@ -145,7 +146,9 @@ async def measure_load(
             after = memory(running)
         gc.enable()
         phones = [phone for each in held for phone in each.result()]
-        ear = [line.fields["stages"]["line"] for line in running.lines() if line.event == "turn"]
+        ear = [
+            line.told.stages.line for line in running.lines() if isinstance(line.told, TurnLogged)
+        ]
     each = (after - before) / (calls - FIRST)
     return _load(calls, phones, start, end, seconds, each, float(np.percentile(ear, 95)))
 

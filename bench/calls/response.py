@@ -9,11 +9,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from bench.calls.gateway_process import GatewayProcess, gateway
 from bench.calls.speech import recordings
 from gateway.caller.place import parse_target, place_call
 from gateway.caller.plan import CallPlan, Say
 from gateway.caller.sound import Recording
+from gateway.log_events import TurnEndedLogged, TurnLogged
 from gateway.observe.lines import LogLine
 
 RATIO = 0.6
@@ -118,24 +121,24 @@ async def _one(to: GatewayProcess, sound: Recording) -> Answer:
     (turn,) = report.turns or (None,)
     if turn is None:
         return Answer(sound.name, report.call_id, None)
-    line = _nearest(lines, turn.first_audio)
-    ended = [each for each in lines if each.event == "turn_ended"]
+    logged = _nearest(lines, turn.first_audio)
+    ended = [each.told for each in lines if isinstance(each.told, TurnEndedLogged)]
     return Answer(
         sound.name,
         report.call_id,
         turn.response,
-        None if line is None else line.number("response"),
-        {} if line is None else dict(line.fields["stages"]),
-        ", ".join(each.text("why") for each in ended),
+        None if logged is None else logged.response,
+        {} if logged is None else msgspec.structs.asdict(logged.stages),
+        ", ".join(each.why for each in ended),
         turn.premature,
         len(ended),
         report.caller_late_p99,
     )
 
 
-def _nearest(lines: Sequence[LogLine], at: float | None) -> LogLine | None:
+def _nearest(lines: Sequence[LogLine], at: float | None) -> TurnLogged | None:
     """Give the `turn` line of an answer that was first heard at `at`."""
-    turns = [line for line in lines if line.event == "turn"]
+    turns = [(line.at, line.told) for line in lines if isinstance(line.told, TurnLogged)]
     if at is None or not turns:
         return None
-    return min(turns, key=lambda line: abs(line.at - at))
+    return min(turns, key=lambda turn: abs(turn[0] - at))[1]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, assert_never
+from collections.abc import Callable
+from typing import Protocol, assert_never
 
 import structlog
 
@@ -57,6 +57,7 @@ from gateway.events import (
     Transfer,
     Truncate,
 )
+from gateway.log_events import FaultLogged, LogEvent
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendStart, Leg, LineEvent
 from media.frame import AudioFrame
@@ -84,7 +85,7 @@ class Toolbox(Protocol):
 class CallLog(Protocol):
     """Where the call's story is written."""
 
-    def write(self, event: str, fields: Mapping[str, Any]) -> None:
+    def write(self, event: LogEvent) -> None:
         """Write one line, without waiting."""
 
 
@@ -246,7 +247,7 @@ class Call:
     def _broke(self) -> None:
         """End a call that we broke ourselves, and say so."""
         log.exception("call_broke", call_id=self.leg.info.call_id)
-        self._log.write("fault", {"part": "gateway", "reason": "internal error"})
+        self._log.write(FaultLogged(part="gateway", reason="internal error"))
         if not self._over.is_set():
             self._over.set()
             self.leg.hang_up("internal error")
@@ -296,7 +297,7 @@ class Call:
                 assert_never(effect)
 
     def _record(self, record: Record) -> None:
-        self._log.write(record.event, record.fields)
+        self._log.write(record.event)
         self._mouth.show(record)
 
     async def _run_tool(self, effect: RunTool) -> None:
@@ -313,8 +314,8 @@ class Call:
         self._answering.hear(frame)
 
     def _tell_floods(self, now: float) -> None:
-        for fields in self._floods.told(now):
-            self._log.write("input_dropped", fields)
+        for told in self._floods.told(now):
+            self._log.write(told)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

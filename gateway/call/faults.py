@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gateway.events import Record
+from gateway.log_events import FaultLogged, RecoveredLogged
 
 
 class Faults:
@@ -25,6 +26,6 @@ class Faults:
         """Take how a part did just now; an empty reason: it worked."""
         if reason and part not in self.failing:
             self.failing[part] = reason
-            self._note(Record("fault", {"part": part, "reason": reason}))
+            self._note(Record(FaultLogged(part=part, reason=reason)))
         elif not reason and self.failing.pop(part, None) is not None:
-            self._note(Record("recovered", {"part": part}))
+            self._note(Record(RecoveredLogged(part=part)))

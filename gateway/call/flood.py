@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gateway.log_events import InputDroppedLogged
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
@@ -69,12 +71,12 @@ class Floods:
         self._going_on = self._going_on or not taken
         return taken
 
-    def told(self, now: float) -> list[dict[str, object]]:
+    def told(self, now: float) -> list[InputDroppedLogged]:
         """Give what to log of floods that have ended; infinity ends them all."""
         if not self._going_on:
             return []
-        told: list[dict[str, object]] = [
-            {"kind": kind, "count": count}
+        told = [
+            InputDroppedLogged(kind=kind, count=count)
             for kind, flood in self._kinds.items()
             if (count := flood.over(now))
         ]

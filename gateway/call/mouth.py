@@ -177,7 +177,7 @@ class Mouth:
                     self._asker, self._asked = utterance, False
                     self._hearing.agent_began(said.interruptible)
                 if self._witness is not None:
-                    self._witness.observe("agent_began", {"utterance": utterance})
+                    self._witness.agent_began()
                 self._audible(utterance, self._onsets.began(utterance, when))
             case Finished(position=position):
                 self._heard_of(position)
@@ -218,11 +218,11 @@ class Mouth:
     def show(self, record: Record) -> None:
         """Tell whoever watches the call what was written to the log."""
         if self._witness is not None:
-            self._witness.observe(record.event, record.fields)
+            self._witness.observe(record.event)
 
     def _observe_fall(self) -> None:
         if self._witness is not None:
-            self._witness.observe("agent_fell", {})
+            self._witness.agent_fell()
 
     def _caption(self, witness: Witness, now: float) -> None:
         """Show the words that were heard by now, and none that were not."""

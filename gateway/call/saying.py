@@ -9,6 +9,7 @@ from typing import Protocol
 from gateway.call.conversation.state import Event
 from gateway.call.tasks import Tasks
 from gateway.events import AgentAudio, PlayoutDry, Record, UtteranceEnded, Word
+from gateway.log_events import FaultLogged
 
 RENDER_SECONDS = 8.0
 """The embedded voice renders a sentence in half a second; on a busy machine in several."""
@@ -71,7 +72,7 @@ class Saying:
                 line = await self._book.render(text, self._rate)
         except OSError as broken:  # TimeoutError is one
             reason = str(broken) or "a line was not rendered in time"
-            self._note(Record("fault", {"part": "voice", "reason": reason}))
+            self._note(Record(FaultLogged(part="voice", reason=reason)))
             # The wait for a line that cannot be said must still end.
             self._post(PlayoutDry())
         else:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gateway.commands.shared.options import add_config, add_json, complain, settings, whole
+from gateway.commands.shared.options import (
+    add_config,
+    add_json,
+    complain,
+    print_json,
+    settings,
+    whole,
+)
 
 NAME = "logs"
 HELP = "tail the call log, for people or as JSON"
@@ -31,12 +38,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how many of the last lines (default {SHOWN_LINES}; with --call, and for 0: all)",
     )
     parser.add_argument("--file", type=Path, metavar="FILE", help="another log than the settings'")
+    parser.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of a line, and end"
+    )
     add_json(parser)
     add_config(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the log, and follow it until interrupted."""
+    if args.schema:
+        from gateway.observe.vocabulary import schema
+
+        print_json(schema())
+        return 0
+
     from rich.console import Console
 
     from gateway.observe.live import Teller, batches

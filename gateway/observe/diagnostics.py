@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from gateway.log_events import Mark
 from gateway.observe.privacy import Privacy
 
 QUIET = ("uvicorn.access", "httpx", "httpcore", "aioice", "websockets")
 """Libraries that would say something about every request or packet."""
+
+PERSONAL: Mapping[str, Mark] = {
+    **dict.fromkeys(("from", "to", "caller", "callee", "target"), "number"),
+    **dict.fromkeys(("keys", "key", "digits"), "keys"),
+    **dict.fromkeys(("text", "heard_text", "transcript", "summary", "prompt"), "words"),
+    **dict.fromkeys(("arguments", "result", "data", "variables"), "tree"),
+}
+"""Names under which a message's fields may be personal: messages are free in what they hold."""
 
 
 def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
@@ -25,7 +35,8 @@ def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
     def clean(_logger: WrappedLogger, _name: str, fields: EventDict) -> EventDict:
         # The library's own bookkeeping passes as it is.
         own = {name: value for name, value in fields.items() if name.startswith("_")}
-        return {**privacy.clean({k: v for k, v in fields.items() if k not in own}), **own}
+        said = {name: value for name, value in fields.items() if name not in own}
+        return {**privacy.clean(said, PERSONAL), **own}
 
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,

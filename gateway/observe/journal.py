@@ -1,6 +1,6 @@
 """The call log: one JSON line an event, written as things happen, by one thread.
 
-Writing costs the loop a dictionary and a place in a queue; masking, JSON and the disk are the
+Writing costs the loop a small object and a place in a queue; masking, JSON and the disk are the
 thread's work.
 The queue is bounded: past the bound lines are dropped, counted, and the count is written.
 Every line is handed to the system at once, so that killing the process loses the last few
@@ -12,18 +12,17 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
 
 import msgspec
-import numpy as np
-import structlog
-from structlog.typing import EventDict, WrappedLogger
 
 from gateway.config import LogSettings
+from gateway.log_events import LogDroppedLogged, LogEvent, LogLostLogged, fields_of, name_of, plain
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
+from gateway.observe.vocabulary import marks
 from gateway.plumbing.starting import cannot_use
 
 QUEUE_LINES = 20_000
@@ -36,20 +35,27 @@ CLOSE_SECONDS = 5.0
 """The longest that ending waits for what is still queued."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line on its way to the thread."""
+
+    wall: float
+    call: str
+    at: float
+    event: LogEvent
+
+
 class CallLog:
     """Writes the lines of one call."""
 
-    def __init__(self, logger: Any, answered: float, clock: Callable[[], float]) -> None:
-        self._logger = logger
+    def __init__(self, journal: Journal, call: str, answered: float) -> None:
+        self._journal = journal
+        self._call = call
         self._answered = answered
-        self._clock = clock
 
-    def write(
-        self, event: str, fields: Mapping[str, object] | None = None, now: float | None = None
-    ) -> None:
+    def write(self, event: LogEvent, now: float | None = None) -> None:
         """Write one line; returns at once. `now` is the loop's time, where it is known."""
-        at = (self._clock() if now is None else now) - self._answered
-        self._logger.info(event, at=at, fields=fields or {})
+        self._journal.take(self._call, self._answered, event, now)
 
 
 class Journal:
@@ -69,27 +75,21 @@ class Journal:
         self._wall = wall
         self._sink = sink if sink is not None else open_sink(settings)
         self._bound = bound
-        self._queue: SimpleQueue[EventDict | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Line | None] = SimpleQueue()
         self._dropped = 0
         "lines that found the queue full and are not yet told of"
         self._told = 0
         self._lost = 0
         "lines the disk refused and are not yet told of"
         self._closed = False
-        self._logger = structlog.wrap_logger(
-            self,
-            processors=[self._accept],
-            wrapper_class=structlog.make_filtering_bound_logger("info"),
-            context_class=dict,
-        )
-        self.process = CallLog(self._logger.bind(call=""), clock(), clock)
+        self.process = CallLog(self, "", clock())
         "for what concerns no call; its lines have an empty `call` and count from the start"
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
     def bind(self, call_id: str, answered: float) -> CallLog:
         """Open the log of a call that was answered at `answered`, in loop seconds."""
-        return CallLog(self._logger.bind(call=call_id), answered, self._clock)
+        return CallLog(self, call_id, answered)
 
     @property
     def dropped(self) -> int:
@@ -109,23 +109,20 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- on the caller's thread, for structlog -----------------------------------------------
-
-    def _accept(self, _logger: WrappedLogger, _name: str, line: EventDict) -> EventDict:
-        """Queue a line with the time it happened; the last processor, so nothing follows."""
+    def take(self, call: str, answered: float, event: LogEvent, now: float | None = None) -> None:
+        """Queue a line with the time it happened; from any thread."""
         if self._closed or self._queue.qsize() >= self._bound:
             self._dropped += 1
-        else:
-            line["ts"] = self._wall()
-            self._queue.put(line)
-        raise structlog.DropEvent
+            return
+        at = (self._clock() if now is None else now) - answered
+        self._queue.put(_Line(self._wall(), call, at, event))
 
     # --- on the writing thread -----------------------------------------------------------------
 
     def _run(self) -> None:
-        line: EventDict | None = {}
-        while line is not None:
-            lines: list[EventDict] = []
+        going_on = True
+        while going_on:
+            lines: list[_Line] = []
             line = self._queue.get()
             while line is not None:
                 lines.append(line)
@@ -133,16 +130,17 @@ class Journal:
                 if len(lines) >= BATCH_LINES or self._queue.empty():
                     break
                 line = self._queue.get_nowait()
+            going_on = line is not None
             self._write(lines)
         self._write([])
         self._sink.close()
 
-    def _write(self, lines: list[EventDict]) -> None:
+    def _write(self, lines: list[_Line]) -> None:
         dropped = self._dropped
         if dropped > self._told:
-            lines.append(self._own("log_dropped", {"lines": dropped - self._told}))
+            lines.append(self._own(LogDroppedLogged(lines=dropped - self._told)))
         if self._lost:
-            lines.append(self._own("log_lost", {"lines": self._lost}))
+            lines.append(self._own(LogLostLogged(lines=self._lost)))
         if not lines:
             return
         try:
@@ -150,36 +148,34 @@ class Journal:
         except OSError as error:
             if not self._lost:
                 print(f"parley: the call log cannot be written: {error}", file=sys.stderr)
-            self._lost += sum(line["event"] not in ("log_lost", "log_dropped") for line in lines)
+            self._lost += sum(not isinstance(line.event, _OWN) for line in lines)
         else:
             self._lost = 0
             self._told = dropped
 
-    def _own(self, event: str, fields: Mapping[str, object]) -> EventDict:
-        return {"call": "", "event": event, "at": 0.0, "fields": fields, "ts": self._wall()}
+    def _own(self, event: LogEvent) -> _Line:
+        return _Line(self._wall(), "", 0.0, event)
 
-    def _render(self, line: EventDict) -> bytes:
+    def _render(self, line: _Line) -> bytes:
+        event = line.event
         head = {
-            "ts": timestamp(line["ts"]),
-            "call": line["call"],
-            "at": round(line["at"], 3),
-            "event": line["event"],
+            "ts": timestamp(line.wall),
+            "call": line.call,
+            "at": round(line.at, 3),
+            "event": name_of(event),
         }
         try:
             # The head comes first, and no field of an event takes its place.
-            return _JSON.encode(head | self._privacy.clean(line["fields"]) | head) + b"\n"
+            fields = self._privacy.clean(fields_of(event), marks(type(event)))
+            return _JSON.encode(head | fields | head) + b"\n"
         except BaseException as error:  # fence: what one line holds must not end the log
             return _JSON.encode(head | {"unwritable": type(error).__name__}) + b"\n"
 
 
-def _plain(value: object) -> object:
-    """Give what JSON does not know as a number or as text: a log line is never refused."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
+_OWN = (LogDroppedLogged, LogLostLogged)
+"""Lines that tell of other lines: they are made again where they could not be written."""
 
-
-_JSON = msgspec.json.Encoder(enc_hook=_plain)
+_JSON = msgspec.json.Encoder(enc_hook=plain)
 
 
 def timestamp(wall: float) -> str:

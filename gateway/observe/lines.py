@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from gateway.log_events import CallStartedLogged, LogEvent
+from gateway.observe.vocabulary import HEAD
 from gateway.plumbing.wire_json import decode
-
-HEAD = ("ts", "call", "at", "event")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,8 @@ class LogLine:
     event: str
     fields: Mapping[str, Any]
     "the event's own"
-
-    def text(self, name: str) -> str:
-        """Give a field as text that is safe to print, empty where it is missing."""
-        value = self.fields.get(name)
-        return "" if value is None else printable(str(value))
-
-    def number(self, name: str) -> float | None:
-        """Give a field as a number, None where it is missing or is none."""
-        value = self.fields.get(name)
-        return float(value) if isinstance(value, int | float) else None
+    told: LogEvent | None = None
+    "the same, typed; None: another version's, or nothing that this event may hold"
 
 
 def printable(text: str) -> str:
@@ -64,10 +56,18 @@ def parse(raw: bytes) -> LogLine:
     match document:
         case {"ts": str(ts), "call": str(call), "at": int() | float() as at, "event": str(event)}:
             rest = {name: value for name, value in document.items() if name not in HEAD}
-            return LogLine(ts, call, float(at), event, rest)
+            return LogLine(ts, call, float(at), event, rest, _told(document))
         case _:
             lacking = [name for name in HEAD if name not in document]
             raise ValueError(f"no {lacking[0]}" if lacking else "a field of the wrong kind")
+
+
+def _told(document: dict[str, Any]) -> LogEvent | None:
+    try:
+        told: LogEvent = msgspec.convert(document, LogEvent)
+        return told
+    except msgspec.ValidationError:
+        return None
 
 
 def is_call(line: LogLine, wanted: str) -> bool:
@@ -77,7 +77,11 @@ def is_call(line: LogLine, wanted: str) -> bool:
 
 def is_called(line: LogLine, wanted: str) -> bool:
     """Say whether a line begins a call that SIP knows by that id, or by either end of it."""
-    return line.event == "call_started" and _named(line.text("sip_call_id"), wanted)
+    match line.told:
+        case CallStartedLogged(sip_call_id=str(own)):
+            return _named(own, wanted)
+        case _:
+            return False
 
 
 def _named(name: str, wanted: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
+from gateway.log_events import CallEndedLogged
 from gateway.observe.lines import LogLine, is_call, is_called, parse
 from gateway.observe.story import Story
 from gateway.observe.tail import Tail, beginning
@@ -116,7 +117,7 @@ def watch(
             line = teller.tell(raw)
             if line is not None:
                 heard.append(line)
-                if line.event == "call_ended":
+                if isinstance(line.told, CallEndedLogged):
                     return heard
         if over and not lines:
             return heard

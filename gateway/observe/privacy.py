@@ -1,29 +1,18 @@
-"""What in the call log is personal or secret, and how much of it is written.
+"""How much is written of what is personal or secret.
 
-This is the one place that decides it; everything else writes what it knows.
+What is personal is marked: in the call log on the fields of `gateway.log_events`.
+This is the one place that decides what becomes of it; everything else writes what it knows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, assert_never
+
+from gateway.log_events import Mark
 
 Mask = Literal["none", "partial", "full"]
-
-NUMBERS = frozenset({"from", "to", "caller", "callee", "target"})
-"""Fields with a phone number or an address of a person."""
-
-KEYS = frozenset({"keys", "key", "digits"})
-"""Fields with keys a caller pressed: account numbers and codes."""
-
-WORDS = frozenset(
-    {"text", "heard_text", "transcript", "summary", "instructions", "prompt", "expects_text"}
-)
-"""Fields with what was said or written."""
-
-TREES = frozenset({"arguments", "result", "data", "variables"})
-"""Fields with JSON from or for a tool, of which any text may be personal."""
 
 SECRET_NAMES = re.compile(
     r"token|secret|password|passwd|api_?key|authorization|credential|cookie|signature|private_key",
@@ -42,7 +31,12 @@ SECRET_TEXTS = re.compile(
 )
 """What looks like a secret wherever it stands."""
 
+QUOTED = re.compile(r"(?P<kind>\w+): (?P<words>.*?)(?P<length>, \d+\.\d+ s)?", re.DOTALL)
+"""What decided a cut-in, where it was what the caller said: `words: hold on, 0.82 s`."""
+
 HIDDEN = "[secret]"
+
+NONE: Mapping[str, Mark] = {}
 
 
 class Privacy:
@@ -54,26 +48,33 @@ class Privacy:
         known = sorted({re.escape(each) for each in secrets if len(each) >= 8}, reverse=True)
         self._known = re.compile("|".join(known)) if known else None
 
-    def clean(self, fields: Mapping[str, object]) -> dict[str, object]:
-        """Give the fields as they may be written."""
-        return {name: self._field(name, value) for name, value in fields.items()}
+    def clean(
+        self, fields: Mapping[str, object], marks: Mapping[str, Mark] = NONE
+    ) -> dict[str, object]:
+        """Give the fields as they may be written; `marks` says which are personal."""
+        return {name: self._field(name, value, marks.get(name)) for name, value in fields.items()}
 
-    def _field(self, name: str, value: object) -> object:
+    def _field(self, name: str, value: object, mark: Mark | None) -> object:
         counted = isinstance(value, int | float) or (
             isinstance(value, Mapping) and COUNTS.fullmatch(name) is not None
         )
         if SECRET_NAMES.search(name) and not counted:
             return HIDDEN if value else value
-        if self.mask != "none":
-            if name in NUMBERS:
+        if mark is None or self.mask == "none":
+            return self._scrub(value)
+        match mark:
+            case "number":
                 return self._number(value)
-            if name in KEYS:
+            case "keys":
                 return "•" * len(str(value))
-            if name in WORDS:
+            case "words":
                 return self._words(value)
-            if name in TREES:
+            case "tree":
                 return self._tree(value)
-        return self._scrub(value)
+            case "evidence":
+                return self._evidence(value)
+            case _:
+                assert_never(mark)
 
     def _scrub(self, value: object) -> object:
         """Take secrets out of texts, however deep they lie."""
@@ -108,6 +109,14 @@ class Privacy:
             count = len(text.split())
             return f"[{count} word{'' if count == 1 else 's'}]" if count else ""
         return re.sub(r"\S+@\S+|\d", lambda hit: "•" * len(hit[0]), text)
+
+    def _evidence(self, value: object) -> str:
+        """Hide what a judgement quotes, and leave the judgement."""
+        text = str(value)
+        quoted = QUOTED.fullmatch(text)
+        if quoted is None:
+            return str(self._scrub(text))
+        return f"{quoted['kind']}: {self._words(quoted['words'])}{quoted['length'] or ''}"
 
     def _tree(self, value: object) -> object:
         """Hide every text in a tool's JSON, keeping its shape and its numbers' places."""

@@ -12,12 +12,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from gateway.log_events import (
+    AgentSpokeLogged,
+    BackchannelLogged,
+    CallEndedLogged,
+    CallerSpokeLogged,
+    CallStartedLogged,
+    DraftLogged,
+    FaultLogged,
+    InputDroppedLogged,
+    InterruptedLogged,
+    LogEvent,
+    ResumedLogged,
+    ToolLogged,
+    TurnEndedLogged,
+    TurnLogged,
+    UsageLogged,
+)
 from gateway.observe.lines import LogLine, printable
 
 STAGES = {
@@ -63,21 +81,22 @@ class Story:
     def tell(self, line: LogLine) -> list[RenderableType]:
         """Give what is to be printed for a line; often nothing."""
         call = self._calls.setdefault(line.call, _Call())
-        match line.event:
-            case "turn_ended":
-                call.why = _why(line)
+        match line.told:
+            case TurnEndedLogged() as ended:
+                call.why = _why(ended)
                 return []
-            case "backchannel" | "resumed":
-                call.held.append(self._row(line, "", Text(_went_on(line), QUIET)))
+            case BackchannelLogged() | ResumedLogged() as over:
+                call.held.append(self._row(line, "", Text(_went_on(over), QUIET)))
                 return []
-            case "agent_spoke":
-                rows = [self._row(line, "agent", _spoken(line), at=_began(line))]
-            case "interrupted":
-                rows = [self._interrupted(line)]
-            case "turn":
-                return [self._row(line, "", self._turn(line, call))]
-            case _:
-                return self._held(call) + self._short(line)
+            case AgentSpokeLogged() as spoke:
+                begun = max(0.0, line.at - spoke.seconds)  # its line is written at its end
+                rows = [self._row(line, "agent", _spoken(spoke), at=begun)]
+            case InterruptedLogged() as cut_into:
+                rows = [self._interrupted(line, cut_into)]
+            case TurnLogged() as turn:
+                return [self._row(line, "", _turn(turn, call))]
+            case other:
+                return self._held(call) + self._short(line, other)
         return rows + self._held(call)
 
     def bad(self, where: str, why: str) -> RenderableType:
@@ -88,31 +107,29 @@ class Story:
         held, call.held = call.held, []
         return held
 
-    def _short(self, line: LogLine) -> list[RenderableType]:
-        match line.event:
-            case "call_started":
-                return [self._begin(line)]
-            case "call_ended":
+    def _short(self, line: LogLine, told: LogEvent | None) -> list[RenderableType]:
+        match told:
+            case CallStartedLogged():
+                return [self._begin(line, told)]
+            case CallEndedLogged():
                 self._calls.pop(line.call, None)
-                return [self._end(line)]
-            case "caller_spoke":
-                said = Text(line.text("text"))
-                if not said:
-                    said = Text("(a sound without words)", QUIET)
+                return [self._end(line, told)]
+            case CallerSpokeLogged(text=text):
+                said = Text(printable(text)) if text else Text("(a sound without words)", QUIET)
                 return [self._row(line, "caller", said)]
-            case "draft":
-                return self._draft(line)
-            case "tool" if line.text("outcome") == "asked":
-                return []  # its answer tells the same, and how long it took
-            case "tool":
-                return [self._row(line, "tool", _tool(line))]
-            case "usage":
-                return []  # for bills, not for the story of a call
-            case "fault":
-                return [self._row(line, "fault", _fault(line), style="bold red")]
-            case "input_dropped":
-                count, kind = line.fields.get("count"), line.text("kind")
-                lost = Text(f"{count} {kind} came too fast and were not taken", QUIET)
+            case DraftLogged(outcome="dropped", why=why):
+                said = Text(f"a drafted reply was thrown away: {_dropped(why)}", QUIET)
+                return [self._row(line, "", said)]
+            case DraftLogged() | UsageLogged() | ToolLogged(outcome="asked"):
+                # A used draft is told with its turn, and a tool when it answers; the rest is for
+                # bills, not for the story of a call.
+                return []
+            case ToolLogged():
+                return [self._row(line, "tool", _tool(told))]
+            case FaultLogged():
+                return [self._row(line, "fault", _fault(told), style="bold red")]
+            case InputDroppedLogged(count=count, kind=kind):
+                lost = Text(f"{count} {printable(kind)} came too fast and were not taken", QUIET)
                 return [self._row(line, "caller", lost)]
             case _:
                 return [self._row(line, "", Text(_plainly(line), QUIET))]
@@ -139,79 +156,60 @@ class Story:
         grid.add_row(*([_tag(line.call)] if self._tagged else []), *cells)
         return grid
 
-    def _begin(self, line: LogLine) -> RenderableType:
+    def _begin(self, line: LogLine, started: CallStartedLogged) -> RenderableType:
         title = Text()
         title.append(f" {_clock(line)}  ", QUIET)
-        title.append(line.text("from") or "unknown caller", "bold")
-        arrow = " ← " if line.text("direction") == "outbound" else " → "
-        title.append(arrow, QUIET).append(line.text("agent"), "bold green")
-        title.append(f"  {line.text('line')} {line.text('codec')}", QUIET)
+        title.append(printable(started.caller) or "unknown caller", "bold")
+        arrow = " ← " if started.direction == "outbound" else " → "
+        title.append(arrow, QUIET).append(printable(started.agent), "bold green")
+        title.append(f"  {printable(started.line)} {printable(started.codec)}", QUIET)
         title.append(f"  {printable(line.call)} ", QUIET)
         if self._tagged:
             title = Text.assemble(" ", _tag(line.call), title)
         return Group("", Rule(title, align="left", style=QUIET))
 
-    def _end(self, line: LogLine) -> RenderableType:
-        by = line.text("ended_by")
-        failed = by == "failure"
-        said = Text()
-        said.append(f"ended by {by}" if by and not failed else "failed" if failed else "ended")
+    def _end(self, line: LogLine, ended: CallEndedLogged) -> RenderableType:
+        failed = ended.ended_by == "failure"
+        said = Text("failed" if failed else f"ended by {ended.ended_by}")
         said.stylize("bold red" if failed else "bold")
-        facts = [line.text("reason")]
-        if (seconds := line.number("seconds")) is not None:
-            facts.append(f"{seconds:.1f} s")
-        if (turns := line.number("turns")) is not None:
-            facts.append(f"{turns:.0f} turn{'' if turns == 1 else 's'}")
-        facts += _pairs(line.fields.get("quality"))
+        turns = f"{ended.turns} turn{'' if ended.turns == 1 else 's'}"
+        facts = [printable(ended.reason), f"{ended.seconds:.1f} s", turns, *_pairs(ended.quality)]
         said.append("".join(f" · {fact}" for fact in facts if fact), QUIET)
         return Group(self._row(line, "", said), "")
 
-    def _interrupted(self, line: LogLine) -> RenderableType:
-        heard = line.number("heard") or 0.0
-        said = cut(line.text("text"), line.text("heard_text"))
-        if not heard and line.number("stop_delay") is None:
+    def _interrupted(self, line: LogLine, what: InterruptedLogged) -> RenderableType:
+        said = cut(printable(what.text), printable(what.heard_text))
+        if not what.heard and what.stop_delay is None:
             said.append("  (not heard)", QUIET)
             return self._row(line, "agent", said)
-        facts = [f"cut in on · heard {heard:.2f} s"]
-        if (queued := line.number("queued")) is not None:
-            facts[0] += f" of {queued:.2f} s"
-        if (error := line.number("error")) is not None:
-            facts[0] += f" (±{error:.2f})"
-        if (delay := line.number("stop_delay")) is not None:
-            facts.append(f"silent {delay:.2f} s after the caller began")
-        if line.text("evidence"):
-            facts.append(f"by {line.text('evidence')}")
+        heard = f"heard {what.heard:.2f} s of {what.queued:.2f} s (±{what.error:.2f})"
+        facts = [f"cut in on · {heard}"]
+        if what.stop_delay is not None:
+            facts.append(f"silent {what.stop_delay:.2f} s after the caller began")
+        if what.evidence:
+            facts.append(f"by {printable(what.evidence)}")
         note = Text(" · ".join(facts), "yellow")
-        begun = max(0.0, line.at - heard)
+        begun = max(0.0, line.at - what.heard)
         return self._row(line, "agent", Group(said, note), at=begun)
 
-    def _turn(self, line: LogLine, call: _Call) -> Group:
-        stages = line.fields.get("stages")
-        stages = stages if isinstance(stages, Mapping) else {}
-        lengths = {name: float(stages.get(name) or 0.0) for name in STAGES}
-        response = line.number("response")
-        response = sum(lengths.values()) if response is None else response
-        bar_line = bar(lengths)
-        bar_line.append(f" {response:.2f} s", "bold")
-        facts = Text()
-        for name, seconds in lengths.items():
-            if seconds >= HALF_CELL / 2:
-                said, colour = STAGES[name]
-                facts.append(f"{said} {seconds * 1000:.0f}  ", Style(color=colour))
-        beside, call.why = [call.why], ""
-        if line.fields.get("drafted"):
-            saved = line.number("draft_saved") or 0.0
-            beside.append(f"draft saved {saved:.2f} s")
-        if (acknowledged := line.number("acknowledged")) is not None:
-            beside.append(f"filler after {acknowledged:.2f} s")
-        facts.append(" · ".join(each for each in beside if each), QUIET)
-        return Group(bar_line, facts)
 
-    def _draft(self, line: LogLine) -> list[RenderableType]:
-        if line.text("outcome") != "dropped":
-            return []  # a used draft is told with its turn
-        why = {"resumed": "the caller went on"}.get(line.text("why"), line.text("why"))
-        return [self._row(line, "", Text(f"a drafted reply was thrown away: {why}", QUIET))]
+def _turn(turn: TurnLogged, call: _Call) -> Group:
+    """Draw what a turn waited for."""
+    lengths: dict[str, float] = msgspec.structs.asdict(turn.stages)
+    bar_line = bar(lengths)
+    bar_line.append(f" {turn.response:.2f} s", "bold")
+    facts = Text()
+    for name, seconds in lengths.items():
+        if seconds >= HALF_CELL / 2:
+            said, colour = STAGES[name]
+            facts.append(f"{said} {seconds * 1000:.0f}  ", Style(color=colour))
+    beside, call.why = [call.why], ""
+    if turn.drafted:
+        beside.append(f"draft saved {turn.draft_saved or 0.0:.2f} s")
+    if turn.acknowledged is not None:
+        beside.append(f"filler after {turn.acknowledged:.2f} s")
+    facts.append(" · ".join(each for each in beside if each), QUIET)
+    return Group(bar_line, facts)
 
 
 # --- pieces ---------------------------------------------------------------------------------------
@@ -261,50 +259,45 @@ def cut(text: str, heard_text: str) -> Text:
     return said
 
 
-def _spoken(line: LogLine) -> Text:
-    kind = line.text("kind")
-    said = Text(line.text("text") or "(sound)")
-    if kind in ("filler", "line"):
+def _spoken(spoke: AgentSpokeLogged) -> Text:
+    said = Text(printable(spoke.text) or "(sound)")
+    if spoke.kind in ("filler", "line"):
         said.stylize("italic")
     return said
 
 
-def _began(line: LogLine) -> float:
-    """When an utterance that was heard to its end began; its line is written at its end."""
-    return max(0.0, line.at - (line.number("seconds") or 0.0))
-
-
-def _went_on(line: LogLine) -> str:
-    if line.event == "backchannel":
-        said = f"“{line.text('text')}”" if line.text("text") else "a murmur"
+def _went_on(over: BackchannelLogged | ResumedLogged) -> str:
+    if isinstance(over, ResumedLogged):
+        said = f"{printable(over.kind)}, no claim"
     else:
-        said = f"{line.text('kind') or 'nothing'}, no claim"
+        said = f"“{printable(over.text)}”" if over.text else "a murmur"
     return f"{said} · the agent went on"
 
 
-def _why(line: LogLine) -> str:
-    why, probability = line.text("why"), line.number("probability")
-    said = f"{why} {probability:.2f}" if probability is not None else why
-    if line.text("keys"):
-        said += f" {line.text('keys')}"
-    return f"{said}, detector late" if line.fields.get("late") else said
+def _why(ended: TurnEndedLogged) -> str:
+    said = ended.why if ended.probability is None else f"{ended.why} {ended.probability:.2f}"
+    if ended.keys:
+        said += f" {printable(ended.keys)}"
+    return f"{said}, detector late" if ended.late else said
 
 
-def _tool(line: LogLine) -> Text:
-    said = Text(line.text("name"))
-    outcome = line.text("outcome")
-    said.append(f" {outcome}", "" if outcome in ("done", "") else "red")
-    facts = [line.text("effect")]
-    if (seconds := line.number("seconds")) is not None:
-        facts.append(f"{seconds:.2f} s")
-    facts += _pairs(line.fields.get("arguments"))
+def _dropped(why: str | None) -> str:
+    return "the caller went on" if why == "resumed" else printable(why or "unknown")
+
+
+def _tool(tool: ToolLogged) -> Text:
+    said = Text(printable(tool.name))
+    said.append(f" {tool.outcome}", "" if tool.outcome == "done" else "red")
+    facts = [printable(tool.effect or "")]
+    if tool.seconds is not None:
+        facts.append(f"{tool.seconds:.2f} s")
     return said.append("".join(f" · {fact}" for fact in facts if fact), QUIET)
 
 
-def _fault(line: LogLine) -> Text:
-    said = Text(": ".join(each for each in (line.text("part"), line.text("reason")) if each), "red")
-    rest = {k: v for k, v in line.fields.items() if k not in ("part", "reason", "fatal")}
-    return said.append("".join(f" · {fact}" for fact in _pairs(rest)), QUIET)
+def _fault(fault: FaultLogged) -> Text:
+    said = Text(": ".join(filter(None, (printable(fault.part), printable(fault.reason)))), "red")
+    stood = "" if fault.seconds is None else f" · for {fault.seconds:.3g} s"
+    return said.append(stood, QUIET)
 
 
 def _plainly(line: LogLine) -> str:

@@ -14,6 +14,7 @@ from gateway.call.conversation.machine import Conversation
 from gateway.call.hearing import Echo, Hearing, VoiceStream
 from gateway.call.track import Track
 from gateway.config import RecordingSettings
+from gateway.log_events import FaultLogged
 from gateway.observe.journal import CallLog, Journal
 from gateway.ports import BackendStart, BackendTraits, Leg
 from gateway.process.ready_agent import Staff
@@ -108,7 +109,7 @@ class Exchange:
 
         def failed(reason: str) -> None:
             """Tell of it on the recorder's thread: the log takes lines from any."""
-            call_log.write("fault", {"part": "recording", "reason": reason})
+            call_log.write(FaultLogged(part="recording", reason=reason))
             log.warning("recording_failed", call_id=leg.info.call_id, reason=reason)
 
         group_reads = self._recording.group_reads

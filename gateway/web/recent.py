@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from gateway.observe.lines import LogLine
+import msgspec
+
+from gateway.log_events import (
+    AgentSpokeLogged,
+    CallEndedLogged,
+    CallerSpokeLogged,
+    CallStartedLogged,
+    FaultLogged,
+    InterruptedLogged,
+    ToolLogged,
+    TurnEndedLogged,
+    TurnLogged,
+)
+from gateway.observe.lines import LogLine, printable
 
 CALLS_MOST = 20
 TURNS_MOST = 60
 """Of one call, the latest; a page is no archive."""
-
-STAGES = ("end_of_turn", "transcript", "first_token", "first_audio", "line")
 
 
 @dataclass(slots=True)
@@ -80,7 +90,7 @@ class Recent:
     def _take(self, line: LogLine) -> None:
         call = self._calls.get(line.call)
         if call is None:
-            if line.event != "call_started":
+            if not isinstance(line.told, CallStartedLogged):
                 return  # its beginning is not in what was read
             call = self._calls[line.call] = CallStory(line.call, line.ts)
             if line.ts < self._started:  # until its end is read
@@ -94,28 +104,30 @@ class Recent:
 
 
 def _tell(call: CallStory, line: LogLine) -> None:
-    match line.event:
-        case "call_started":
-            call.line, call.agent = line.text("line"), line.text("agent")
-            call.caller = line.text("from")
-        case "turn_ended":
-            call.turns.append(TurnStory(int(line.number("turn") or 0), line.at, line.text("why")))
+    match line.told:
+        case CallStartedLogged() as started:
+            call.line, call.agent = printable(started.line), printable(started.agent)
+            call.caller = printable(started.caller)
+        case TurnEndedLogged(turn=turn, why=why):
+            call.turns.append(TurnStory(turn, line.at, why))
             del call.turns[:-TURNS_MOST]
-        case "caller_spoke":
-            _caller_spoke(call, line)
-        case "agent_spoke" | "interrupted":
-            _agent_spoke(call, line)
-        case "turn":
-            _timed(call, line)
-        case "tool":
-            if call.turns and line.text("outcome") == "done":
-                call.turns[-1].tools.append(line.text("name"))
-        case "fault":
-            call.faults.append(": ".join(filter(None, (line.text("part"), line.text("reason")))))
+        case CallerSpokeLogged(turn=number, text=text):
+            _caller_spoke(call, line.at, number, printable(text))
+        case AgentSpokeLogged(kind=kind, text=text):
+            _agent_spoke(call, kind, printable(text))
+        case InterruptedLogged(kind=kind, heard_text=text) as cut:
+            call.cut_ins += cut.stop_delay is not None
+            _agent_spoke(call, kind, printable(text), cut=True)
+        case TurnLogged() as turn:
+            _timed(call, turn)
+        case ToolLogged(outcome="done", name=name) if call.turns:
+            call.turns[-1].tools.append(printable(name))
+        case FaultLogged(part=part, reason=reason):
+            call.faults.append(printable(": ".join(filter(None, (part, reason)))))
             del call.faults[:-5]
-        case "call_ended":
-            call.over, call.seconds = True, line.number("seconds") or call.seconds
-            call.ended_by, call.reason = line.text("ended_by"), line.text("reason")
+        case CallEndedLogged() as ended:
+            call.over, call.seconds = True, ended.seconds
+            call.ended_by, call.reason = ended.ended_by, printable(ended.reason)
         case _:
             pass
 
@@ -124,23 +136,17 @@ def _find(call: CallStory, number: int | None) -> TurnStory | None:
     return next((one for one in reversed(call.turns) if one.turn == number), None)
 
 
-def _caller_spoke(call: CallStory, line: LogLine) -> None:
-    text, number = line.text("text"), line.number("turn")
+def _caller_spoke(call: CallStory, at: float, number: int | None, text: str) -> None:
     if not text:
         return
-    turn = _find(call, None if number is None else int(number))
+    turn = _find(call, number)
     if turn is None:  # typed: no turn of speech ended
-        turn = TurnStory(int(number or 0), line.at, "typed")
+        turn = TurnStory(number or 0, at, "typed")
         call.turns.append(turn)
     turn.caller = text
 
 
-def _agent_spoke(call: CallStory, line: LogLine) -> None:
-    cut = line.event == "interrupted"
-    text = line.text("heard_text" if cut else "text")
-    kind = line.text("kind")
-    if cut:
-        call.cut_ins += line.number("stop_delay") is not None
+def _agent_spoke(call: CallStory, kind: str, text: str, *, cut: bool = False) -> None:
     if not call.turns:
         call.greeting = " ".join(filter(None, (call.greeting, text)))
     elif kind != "filler":
@@ -150,16 +156,9 @@ def _agent_spoke(call: CallStory, line: LogLine) -> None:
         turn.cut = turn.cut or cut
 
 
-def _timed(call: CallStory, line: LogLine) -> None:
-    turn = _find(call, int(line.number("turn") or 0))
-    stages = line.fields.get("stages")
-    if turn is None or not isinstance(stages, Mapping):
-        return
-    turn.stages = {name: _seconds(stages.get(name)) for name in STAGES}
-    turn.response = line.number("response")
-    turn.drafted = bool(line.fields.get("drafted"))
-    turn.acknowledged = line.number("acknowledged")
-
-
-def _seconds(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def _timed(call: CallStory, timed: TurnLogged) -> None:
+    turn = _find(call, timed.turn)
+    if turn is not None:
+        turn.stages = msgspec.structs.asdict(timed.stages)
+        turn.response, turn.drafted = timed.response, timed.drafted
+        turn.acknowledged = timed.acknowledged

@@ -14,15 +14,15 @@ import soundfile
 
 from bench.verdict import CutIn, FarEnd, Turn, judge
 from gateway.observe.lines import LogLine, parse
-from tests.support.log_lines import line, stages
+from tests.support.log_lines import stages, whole
 
 
 def lines() -> list[LogLine]:
     return [
-        parse(line(2.0, "turn", {"turn": 1, **stages(0.3, 0.0, 0.0, 0.1, 0.02)})),
-        parse(line(4.0, "interrupted", {"heard": 1.2, "stop_delay": 0.3})),
-        parse(line(6.0, "turn", {"turn": 2, **stages(0.6, 0.0, 0.0, 0.1, 0.02)})),
-        parse(line(9.0, "call_ended", {"ended_by": "agent", "seconds": 9.0})),
+        parse(whole(2.0, "turn", turn=1, **stages(0.3, 0.0, 0.0, 0.1, 0.02), acknowledged=None)),
+        parse(whole(4.0, "interrupted", heard=1.2, stop_delay=0.3)),
+        parse(whole(6.0, "turn", turn=2, **stages(0.6, 0.0, 0.0, 0.1, 0.02), acknowledged=None)),
+        parse(whole(9.0, "call_ended", ended_by="agent", seconds=9.0)),
     ]
 
 
@@ -92,9 +92,9 @@ def test_what_the_far_end_found_wrong(tmp_path: Path, far: dict[str, object], sa
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        (line(3.0, "fault", {"part": "voice", "reason": "silent"}), "voice: silent"),
+        (whole(3.0, "fault", part="voice", reason="silent"), "voice: silent"),
         (
-            line(8.0, "turn", {"stages": {"end_of_turn": 0.5}, "response": 0.9}),
+            whole(8.0, "turn", **(stages(0.5, 0, 0, 0, 0) | {"response": 0.9})),
             "the stages of 3 turns add up to their responses",
         ),
     ],
@@ -104,7 +104,7 @@ def test_what_the_log_found_wrong(tmp_path: Path, extra: bytes, said: str) -> No
 
 
 def test_a_filler_is_what_the_far_end_hears_first(tmp_path: Path) -> None:
-    slow = parse(line(4.0, "turn", {**stages(0.3, 0.0, 0.0, 2.1, 0.02), "acknowledged": 0.41}))
+    slow = parse(whole(4.0, "turn", **stages(0.3, 0.0, 0.0, 2.1, 0.02), acknowledged=0.41))
     assert Call(tmp_path, lines=[slow, *lines()[1:]]).wrong() == []
 
 

@@ -232,7 +232,7 @@ def test_two_turns_and_a_cut_in(tmp_path: Path, gap: float) -> None:
     caller = [event["transcript"] for event in tap.of("theirs", kind)]
     assert [alike(transcript(OPENING), caller[0]) > 0.6, alike(transcript(CUT), caller[1]) > 0.6]
     assert len(caller) == 2
-    logged = [line.text("text") for line in held.lines if line.event == "caller_spoke"]
+    logged = [line.fields["text"] for line in held.lines if line.event == "caller_spoke"]
     assert logged == caller
     assert alike(held.first, LONG) > 0.6, held.first
     assert alike(SHORT, held.last) > 0.8, held.last

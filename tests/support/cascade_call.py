@@ -6,7 +6,7 @@ The test says what the caller does and what turn-taking made of it; everything e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ from gateway.events import (
     ToolAnswered,
     Word,
 )
+from gateway.log_events import LogEvent, fields_of, name_of
 from gateway.ports import Backend, BackendStart, BackendTraits, Ear, Witness
 from media.codec import WireForm
 from media.frame import AudioFrame
@@ -84,9 +85,9 @@ class Log:
     def __init__(self) -> None:
         self.lines: list[tuple[float, str, dict[str, Any]]] = []
 
-    def write(self, event: str, fields: Mapping[str, Any]) -> None:
+    def write(self, event: LogEvent) -> None:
         now = asyncio.get_running_loop().time()
-        self.lines.append((now, event, dict(fields)))
+        self.lines.append((now, name_of(event), fields_of(event)))
 
     def of(self, event: str) -> list[dict[str, Any]]:
         return [fields for _, name, fields in self.lines if name == event]

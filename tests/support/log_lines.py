@@ -6,6 +6,35 @@ from typing import Any
 
 import msgspec
 
+from gateway.log_events import (
+    AgentSpokeLogged,
+    AnsweredByLogged,
+    BackchannelLogged,
+    BackendLogged,
+    CallEndedLogged,
+    CallerSpokeLogged,
+    CallStartedLogged,
+    DraftLogged,
+    FaultLogged,
+    IdleLogged,
+    InputDroppedLogged,
+    InterruptedLogged,
+    KeyLogged,
+    LogDroppedLogged,
+    LogEvent,
+    LogLostLogged,
+    RecoveredLogged,
+    ResumedLogged,
+    Stages,
+    ToolLogged,
+    TransferLogged,
+    TurnEndedLogged,
+    TurnLogged,
+    UsageLogged,
+    fields_of,
+    name_of,
+)
+
 CALL = "CA5e1f0c7a49d84b6e9c2f31aa70d8c2b4"
 
 Fields = dict[str, Any]
@@ -149,6 +178,81 @@ STORY: list[tuple[float, str, Fields]] = [
         },
     ),
 ]
+
+
+SAMPLES: tuple[LogEvent, ...] = (
+    CallStartedLogged(
+        line="sip",
+        caller="sip:anna@example.com",
+        callee="+12065550100",
+        agent="workshop",
+        direction="inbound",
+        codec="pcmu",
+        sip_call_id="5f3a9c@far",
+    ),
+    AnsweredByLogged(kind="machine", words=12, seconds=4.5),
+    TurnEndedLogged(
+        turn=1, why="semantic", probability=0.93, late=False, seconds=3.1, keys="4711#"
+    ),
+    CallerSpokeLogged(turn=1, text="My name is Jack Siciliy"),
+    DraftLogged(outcome="dropped", reply=1, probability=0.41, why="resumed"),
+    TurnLogged(
+        turn=1,
+        stages=Stages(0.24, 0.06, 0.02, 0.16, 0.1),
+        response=0.58,
+        drafted=True,
+        draft_saved=0.12,
+        acknowledged=0.3,
+    ),
+    AgentSpokeLogged(utterance=2, kind="reply", text="Thank you, Jack", seconds=1.9, turn=1),
+    InterruptedLogged(
+        utterance=3,
+        kind="reply",
+        heard=1.21,
+        error=0.02,
+        basis="acknowledged",
+        queued=3.4,
+        heard_text="Thank you, Mr.",
+        text="Thank you, Mr. Siciliy",
+        evidence="words: hold on Siciliy, 0.82 s",
+        stop_delay=0.23,
+        turn=1,
+    ),
+    BackchannelLogged(kind="backchannel", text="Jack nods"),
+    ResumedLogged(kind="noise", text="Jack coughs"),
+    ToolLogged(name="book", outcome="done", effect="write", drafted=False, seconds=0.2, turn=1),
+    KeyLogged(keys="4711"),
+    InputDroppedLogged(kind="keys", count=12),
+    IdleLogged(asked=1),
+    BackendLogged(name="second", state="lost", next="retry"),
+    UsageLogged(figures={"completion_tokens": 20, "details": {"cached_tokens": 3}}),
+    TransferLogged(accepted=False, reason="486 Busy Here"),
+    FaultLogged(part="voice", reason="synthesis took over 10 s", fatal=False, seconds=10.0),
+    RecoveredLogged(part="voice_activity"),
+    CallEndedLogged(
+        reason="goodbye", ended_by="agent", seconds=44.7, turns=3, quality={"mos": 4.2}
+    ),
+    LogDroppedLogged(lines=3),
+    LogLostLogged(lines=4),
+)
+"""One line of every kind, each with all its fields."""
+
+
+def whole(at: float, event: str, call: str = CALL, **changes: Any) -> bytes:
+    """Write a line of an event with all its fields, some of them as given; None: without it."""
+    return line(at, event, _changed(event, changes), call)
+
+
+def logged(event: str, **changes: Any) -> LogEvent:
+    """Give an event with all its fields, some of them as given; None: without it."""
+    told: LogEvent = msgspec.convert({"event": event, **_changed(event, changes)}, LogEvent)
+    return told
+
+
+def _changed(event: str, changes: Fields) -> Fields:
+    sample = next(each for each in SAMPLES if name_of(each) == event)
+    fields = fields_of(sample) | changes
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def line(at: float, event: str, fields: Fields, call: str = CALL, day: str = "2026-03-02") -> bytes:

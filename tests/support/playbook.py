@@ -29,6 +29,7 @@ from gateway.events import (
     UtteranceEnded,
     Word,
 )
+from gateway.log_events import fields_of, name_of
 from gateway.ports import BackendTraits, ToolSpec
 from turn.events import FloorClaimed, SpeechStarted, TurnEnded
 
@@ -132,7 +133,7 @@ def only(effects: list[Effect], kind: type[Kind]) -> list[Kind]:
 
 def records(effects: list[Effect], event: str) -> list[dict[str, object]]:
     """Pick the log lines of one event."""
-    return [dict(r.fields) for r in only(effects, Record) if r.event == event]
+    return [fields_of(r.event) for r in only(effects, Record) if name_of(r.event) == event]
 
 
 def plays(effects: list[Effect]) -> list[int]:

@@ -29,6 +29,13 @@ from gateway.events import (
     Truncate,
     UtteranceEnded,
 )
+from gateway.log_events import (
+    AgentSpokeLogged,
+    FaultLogged,
+    InterruptedLogged,
+    Stages,
+    TurnLogged,
+)
 
 
 def handle(state: CallState, event: AgentSide, now: float) -> Effects:
@@ -55,9 +62,7 @@ def handle(state: CallState, event: AgentSide, now: float) -> Effects:
         case PlayoutStarved(seconds=seconds):
             return _starved(state, seconds, now)
         case PlayoutStalled(seconds=seconds):
-            return [
-                Record("fault", {"part": "line", "reason": "no sound leaves", "seconds": seconds})
-            ]
+            return [Record(FaultLogged(part="line", reason="no sound leaves", seconds=seconds))]
         case _:
             assert_never(event)
 
@@ -173,17 +178,16 @@ def _began(state: CallState, event: AgentBeganSounding) -> Effects:
     reply.audible = reply.told = True
     clock = reply.clock
     clock.heard = event.when
-    fields: dict[str, object] = {
-        "turn": clock.turn,
-        "stages": clock.stages(),
-        "response": clock.response,
-        "drafted": clock.drafted,
-    }
-    if clock.drafted:
-        fields["draft_saved"] = clock.saved()
-    if clock.acknowledged is not None:
-        fields["acknowledged"] = clock.acknowledged - clock.speech_end
-    return [Record("turn", fields)]
+    filler = clock.acknowledged
+    told = TurnLogged(
+        turn=clock.turn,
+        stages=Stages(**clock.stages()),
+        response=clock.response,
+        drafted=clock.drafted,
+        draft_saved=clock.saved() if clock.drafted else None,
+        acknowledged=None if filler is None else filler - clock.speech_end,
+    )
+    return [Record(told)]
 
 
 def _seconds(state: CallState, samples: int) -> float:
@@ -197,17 +201,13 @@ def _heard(state: CallState, heard: Heard) -> Effects:
     state.history.heard(utterance.id)
     if utterance.kind == "reply":
         state.question_heard = utterance.asks
-    return [
-        Record(
-            "agent_spoke",
-            {
-                "utterance": utterance.id,
-                "kind": utterance.kind,
-                "text": utterance.text,
-                "seconds": _seconds(state, heard.queued),
-            },
-        )
-    ]
+    told = AgentSpokeLogged(
+        utterance=utterance.id,
+        kind=utterance.kind,
+        text=utterance.text,
+        seconds=_seconds(state, heard.queued),
+    )
+    return [Record(told)]
 
 
 def _dry(state: CallState, now: float) -> Effects:
@@ -251,20 +251,19 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -
         state.question_heard = utterance.asks and utterance.ended and unheard < ASKED_SECONDS
         if utterance.reply and state.traits.truncates and why != "hang-up":
             effects.append(Truncate(utterance.id, seconds, text))
-        fields: dict[str, object] = {
-            "utterance": utterance.id,
-            "kind": utterance.kind,
-            "heard": seconds,
-            "error": _seconds(state, one.error),
-            "basis": one.basis,
-            "queued": _seconds(state, one.queued),
-            "heard_text": text,
-            "text": utterance.text,
-            "evidence": claim.claimed.evidence if claim is not None else why,
-        }
-        if claim is not None:
-            fields["stop_delay"] = now - claim.onset
-        effects.append(Record("interrupted", fields))
+        told = InterruptedLogged(
+            utterance=utterance.id,
+            kind=utterance.kind,
+            heard=seconds,
+            error=_seconds(state, one.error),
+            basis=one.basis,
+            queued=_seconds(state, one.queued),
+            heard_text=text,
+            text=utterance.text,
+            evidence=claim.claimed.evidence if claim is not None else why,
+            stop_delay=None if claim is None else now - claim.onset,
+        )
+        effects.append(Record(told))
     if state.replies.current is None and not state.caller_speaking and state.phase == "open":
         state.waits.idle = now + state.settings.idle_seconds
     return effects

@@ -27,6 +27,14 @@ from gateway.events import (
     Respond,
     Resume,
 )
+from gateway.log_events import (
+    BackchannelLogged,
+    CallerSpokeLogged,
+    DraftLogged,
+    KeyLogged,
+    ResumedLogged,
+    TurnEndedLogged,
+)
 from turn.events import (
     OverlapBegan,
     OverlapDismissed,
@@ -79,7 +87,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
             return _typed(state, text, now)
         case CallerKey(key=key):
             # Turn-taking hears the key too and ends the turn that the keys make up.
-            return [Record("key", {"keys": key})]
+            return [Record(KeyLogged(keys=key))]
         case BackendTurn():
             return _backend_turn(state, event, now)
         case _:
@@ -94,7 +102,7 @@ def drop_draft(state: CallState, why: str, now: float) -> Effects:
     return [
         *tool_side.dropped(state, draft.id, now),
         DropDraft(draft.id),
-        Record("draft", {"outcome": "dropped", "reply": draft.id, "why": why}),
+        Record(DraftLogged(outcome="dropped", reply=draft.id, why=why)),
     ]
 
 
@@ -130,8 +138,12 @@ def _overlap(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDismis
         case OverlapDismissed(kind="open"):
             return [Resume()]  # everything was said; the sound goes on as a turn
         case OverlapDismissed(kind=kind, text=text):
-            word = "backchannel" if kind == "backchannel" else "resumed"
-            return [Resume(), *_disregard(state), Record(word, {"kind": kind, "text": text})]
+            told = (
+                BackchannelLogged(kind=kind, text=text)
+                if kind == "backchannel"
+                else ResumedLogged(kind=kind, text=text)
+            )
+            return [Resume(), *_disregard(state), Record(told)]
         case _:
             assert_never(event)
 
@@ -162,10 +174,7 @@ def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
     draft = state.replies.begin_draft(now, event.start)
     return [
         Draft(draft.turn, draft.id, event.start, event.end, state.history.entries()),
-        Record(
-            "draft",
-            {"outcome": "started", "reply": draft.id, "probability": event.probability},
-        ),
+        Record(DraftLogged(outcome="started", reply=draft.id, probability=event.probability)),
     ]
 
 
@@ -194,19 +203,15 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     reply.end = ended.end
     state.waits.filler = _bridged_at(state, event.speech_end, now)
     text = f"(pressed {ended.keys})" if ended.keys else ""
-    effects.append(
-        Record(
-            "turn_ended",
-            {
-                "turn": reply.turn,
-                "why": ended.why,
-                "probability": ended.probability,
-                "late": ended.late,
-                "seconds": (ended.end - ended.start) / (state.info.rate if state.info else 8000),
-                "keys": ended.keys,
-            },
-        )
+    told = TurnEndedLogged(
+        turn=reply.turn,
+        why=ended.why,
+        probability=ended.probability,
+        late=ended.late,
+        seconds=(ended.end - ended.start) / (state.info.rate if state.info else 8000),
+        keys=ended.keys,
     )
+    effects.append(Record(told))
     if drafted:
         effects += _use_draft(state, reply)
     effects.append(
@@ -235,7 +240,7 @@ def _bridged_at(state: CallState, speech_end: float, now: float) -> float:
 
 def _use_draft(state: CallState, reply: Reply) -> Effects:
     """Believe what was drafted, now that the turn is confirmed."""
-    effects: Effects = [Record("draft", {"outcome": "used", "reply": reply.id})]
+    effects: Effects = [Record(DraftLogged(outcome="used", reply=reply.id))]
     if reply.caller_text:
         effects += _believe_caller(state, reply, reply.caller_text)
     if reply.draft_text:
@@ -273,7 +278,7 @@ def _believe_caller(state: CallState, reply: Reply, text: str) -> Effects:
     state.history.caller(reply.turn, text)
     state.idle_asked = 0
     state.replies.unanswered = None
-    return [Record("caller_spoke", {"turn": reply.turn, "text": text})]
+    return [Record(CallerSpokeLogged(turn=reply.turn, text=text))]
 
 
 def _words(state: CallState, event: CallerWords, now: float) -> Effects:
@@ -296,7 +301,7 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
 
 def _wordless(state: CallState, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
-    effects: Effects = [Record("caller_spoke", {"text": "", "wordless": True}), *_disregard(state)]
+    effects: Effects = [Record(CallerSpokeLogged(text="", wordless=True)), *_disregard(state)]
     effects += tool_side.give_up_reply(state, now)
     if state.replies.unanswered is None:
         state.waits.idle = now + state.settings.idle_seconds
@@ -374,7 +379,7 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             state.waits.reply = now + state.settings.reply_seconds
             state.waits.filler = now + SILENCE_SECONDS
             return [
-                Record("turn_ended", {"turn": reply.turn, "why": "backend"}),
+                Record(TurnEndedLogged(turn=reply.turn, why="backend")),
                 Respond(reply.turn, reply.id, reply.utterance, 0, 0, history),
             ]
         case "interrupted":

@@ -24,6 +24,15 @@ from gateway.events import (
     TransferEnded,
     UsageReported,
 )
+from gateway.log_events import (
+    AnsweredByLogged,
+    BackendLogged,
+    CallEndedLogged,
+    CallStartedLogged,
+    IdleLogged,
+    TransferLogged,
+    UsageLogged,
+)
 
 
 def handle(state: CallState, event: Course, now: float) -> Effects:
@@ -42,11 +51,11 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
         case TimePassed():
             return _time_passed(state, now)
         case BackendReady(name=name):
-            return [Record("backend", {"name": name, "state": "ready"})]
+            return [Record(BackendLogged(name=name, state="ready"))]
         case BackendLost():
             return recovery.lost(state, event, now)
         case UsageReported(figures=figures):
-            return [Record("usage", dict(figures))]
+            return [Record(UsageLogged(figures=figures))]
         case ToolAsked():
             return tool_side.asked(state, event, now)
         case ToolAnswered():
@@ -59,17 +68,17 @@ def _started(state: CallState, event: CallStarted, now: float) -> Effects:
     info = state.info = event.info
     state.started = now
     state.waits.limit = now + state.settings.call_seconds
-    fields = {
-        "line": info.line,
-        "from": info.caller,
-        "to": info.callee,
-        "agent": info.agent,
-        "direction": info.direction,
-        "codec": info.codec,
-    }
-    if own := info.variables.get("sip_call_id"):
-        fields["sip_call_id"] = own  # what the caller's side, and every proxy between, knows it by
-    effects: Effects = [Record("call_started", fields)]
+    own = info.variables.get("sip_call_id")
+    started = CallStartedLogged(
+        line=info.line,
+        caller=info.caller,
+        callee=info.callee,
+        agent=info.agent,
+        direction=info.direction,
+        codec=info.codec,
+        sip_call_id=str(own) if own else None,
+    )
+    effects: Effects = [Record(started)]
     greeting = state.speak(state.settings.lines.greeting, "greeting")
     if not greeting:
         state.waits.idle = now + state.settings.idle_seconds
@@ -83,16 +92,14 @@ def _gone(state: CallState, event: CallerGone, now: float) -> Effects:
     state.phase = "ended"
     for wait in ("idle", "reply", "filler", "held", "words", "ending", "limit"):
         setattr(state.waits, wait, None)
-    ended_by = "failure" if event.failure else "agent" if by_agent else "caller"
-    fields = {
-        "reason": event.reason,
-        "ended_by": ended_by,
-        "seconds": now - state.started,
-        "turns": state.replies.turn,
-    }
-    if event.quality:
-        fields["quality"] = dict(event.quality)
-    return [*tool_side.call_ended(state, now), Record("call_ended", fields)]
+    ended = CallEndedLogged(
+        reason=event.reason,
+        ended_by="failure" if event.failure else "agent" if by_agent else "caller",
+        seconds=now - state.started,
+        turns=state.replies.turn,
+        quality=event.quality or None,
+    )
+    return [*tool_side.call_ended(state, now), Record(ended)]
 
 
 ANSWERED_BY = {
@@ -105,13 +112,12 @@ ANSWERED_BY = {
 
 
 def _answered_by(event: AnsweredBy) -> Effects:
-    fields = {"kind": event.kind, "words": event.words, "seconds": event.seconds}
-    return [Record("answered_by", fields), Inform(ANSWERED_BY[event.kind])]
+    answered = AnsweredByLogged(kind=event.kind, words=event.words, seconds=event.seconds)
+    return [Record(answered), Inform(ANSWERED_BY[event.kind])]
 
 
 def _transfer_ended(state: CallState, event: TransferEnded, now: float) -> Effects:
-    outcome = {"accepted": event.accepted, "reason": event.reason}
-    effects: Effects = [Record("transfer", outcome)]
+    effects: Effects = [Record(TransferLogged(accepted=event.accepted, reason=event.reason))]
     asked, state.transferring = state.transferring and state.at_end is None, False
     if not event.accepted and asked and state.phase == "ending":
         state.phase = "open"
@@ -161,9 +167,9 @@ def _idle(state: CallState, now: float) -> Effects:
         return []
     state.idle_asked += 1
     if state.idle_asked == 1 and state.settings.lines.still_there:
-        return [Record("idle", {"asked": 1}), *state.speak(state.settings.lines.still_there)]
+        return [Record(IdleLogged(asked=1)), *state.speak(state.settings.lines.still_there)]
     return [
-        Record("idle", {"asked": state.idle_asked}),
+        Record(IdleLogged(asked=state.idle_asked)),
         *_end_asked(state, state.settings.lines.goodbye, "caller silent", now),
     ]
 

@@ -19,6 +19,7 @@ from gateway.events import (
     SwitchBackend,
     Transfer,
 )
+from gateway.log_events import BackendLogged, FaultLogged
 
 PATIENCE = 2
 """Failures in a row after which it is not asked again but the next fallback is tried."""
@@ -38,8 +39,8 @@ def lost(state: CallState, event: BackendLost, now: float) -> Effects:
     """Take a failure; nothing is owed by a reply that nobody waits for any more."""
     if event.reply is not None and state.replies.find(event.reply) is None:
         return []
-    fault = {"part": event.part, "reason": event.reason, "fatal": event.fatal}
-    effects: Effects = [Record("fault", fault)]
+    fault = FaultLogged(part=event.part, reason=event.reason, fatal=event.fatal)
+    effects: Effects = [Record(fault)]
     if state.phase != "open":
         return effects
     draft = state.replies.take_draft()
@@ -81,7 +82,7 @@ def _step(state: CallState, owed: Reply | None, now: float) -> Effects:
     chain = state.settings.fallbacks
     step = chain[state.fallback] if state.fallback < len(chain) else MESSAGE
     state.fallback += 1
-    effects: Effects = [Record("backend", {"name": state.backend, "state": "lost", "next": step})]
+    effects: Effects = [Record(BackendLogged(name=state.backend, state="lost", next=step))]
     if step == MESSAGE:
         effects += state.speak(state.settings.lines.apology)
         effects += state.speak(state.settings.lines.goodbye, "goodbye")

@@ -32,6 +32,7 @@ from gateway.events import (
     ToolAsked,
     Transfer,
 )
+from gateway.log_events import FaultLogged, ToolLogged
 
 WORDS_SECONDS = 2.0
 """How long a write that needs a yes waits for the caller's words: a model writes them down beside
@@ -54,8 +55,9 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
         state.waits.words = now + WORDS_SECONDS
         confirmed = False
     caller = _caller(state, reply) if confirmed else None
-    fields = {"name": event.name, "outcome": "asked", "drafted": not confirmed}
-    effects: Effects = [Record("tool", {**fields, "effect": spec.effect if spec else "unknown"})]
+    effect = spec.effect if spec else "unknown"
+    told = ToolLogged(name=event.name, outcome="asked", drafted=not confirmed, effect=effect)
+    effects: Effects = [Record(told)]
     state.waits.reply = None  # the desk has its own deadlines while tools run
     return effects + _do(state, state.tools.ask(event, spec, caller, now), now)
 
@@ -126,7 +128,7 @@ def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects
                 effects += _perform(state, effect, now)
             case GiveUp():
                 effects += give_up_reply(state, now)
-                effects.append(Record("fault", {"part": "model", "reason": "only tools"}))
+                effects.append(Record(FaultLogged(part="model", reason="only tools")))
                 effects += state.speak(state.settings.lines.again)
             case _:
                 assert_never(effect)
@@ -135,11 +137,11 @@ def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects
 
 def _answer(state: CallState, answer: Answer, now: float) -> Effects:
     reply = state.replies.find(answer.reply)
-    fields = {"name": answer.name, "outcome": answer.outcome, "seconds": answer.seconds}
-    effects: Effects = [Record("tool", fields)]
+    told = ToolLogged(name=answer.name, outcome=answer.outcome, seconds=answer.seconds)
+    effects: Effects = [Record(told)]
     if answer.outcome in ("failed", "timeout") and answer.result.get("error") in FAULTS:
         reason = f"{answer.name}: {answer.result['error']}"
-        effects.append(Record("fault", {"part": "tool", "reason": reason}))
+        effects.append(Record(FaultLogged(part="tool", reason=reason)))
     if reply is None:
         return effects
     history = state.history.entries()

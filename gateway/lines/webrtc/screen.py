@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from gateway.lines.webrtc import channel
 from gateway.lines.webrtc.showing import Showing
+from gateway.log_events import LogEvent
 
 MESSAGES_KEPT = 200
 """For a page whose data channel is not open yet, or takes nothing just now."""
@@ -22,9 +22,17 @@ class Screen:
         self._showing = Showing()
         self._unsent: deque[str] = deque(maxlen=MESSAGES_KEPT)
 
-    def observe(self, event: str, fields: Mapping[str, Any]) -> None:
+    def observe(self, event: LogEvent) -> None:
         """Show what happened."""
-        self._tell(self._showing.observe(event, fields))
+        self._tell(self._showing.observe(event))
+
+    def agent_began(self) -> None:
+        """Show that the caller hears the agent."""
+        self._tell(self._showing.sounding(True))
+
+    def agent_fell(self) -> None:
+        """Show that the caller hears the agent no more."""
+        self._tell(self._showing.sounding(False))
 
     def caption(self, utterance: int, text: str) -> None:
         """Show what was heard of an utterance by now."""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from gateway.lines.webrtc.channel import Caption, Message, State, Tool
+from gateway.log_events import (
+    AgentSpokeLogged,
+    CallerSpokeLogged,
+    InterruptedLogged,
+    LogEvent,
+    ToolLogged,
+    TurnEndedLogged,
+    TurnLogged,
+)
 
 Doing = Literal["listening", "thinking", "speaking", "waiting"]
 
@@ -57,57 +65,54 @@ class Showing:
         self._captions[utterance] = text
         return [Caption(who="agent", id=utterance, text=text)]
 
-    def observe(self, event: str, fields: Mapping[str, Any]) -> list[Message]:
-        """Take an event of the call."""
+    def sounding(self, is_sounding: bool) -> list[Message]:
+        """Take that the caller hears the agent, or hears it no more."""
+        self._sounding = is_sounding
+        return self.state()
+
+    def observe(self, event: LogEvent) -> list[Message]:
+        """Take a line of the call log."""
         match event:
-            case "agent_began":
-                self._sounding = True
-            case "agent_fell":
+            case TurnEndedLogged(turn=turn):
+                self._owed = turn
+            case TurnLogged(turn=turn):
+                self._answered = max(self._answered, turn)
+            case CallerSpokeLogged():
+                return [*self._caller(event), *self.state()]
+            case AgentSpokeLogged(utterance=utterance, text=text):
+                return [*self._agent(utterance, text), *self.state()]
+            case InterruptedLogged(utterance=utterance, heard_text=text):
                 self._sounding = False
-            case "turn_ended":
-                self._owed = int(fields.get("turn", 0))
-            case "turn":
-                self._answered = max(self._answered, int(fields.get("turn", 0)))
-            case "caller_spoke":
-                return [*self._caller(fields), *self.state()]
-            case "agent_spoke" | "interrupted":
-                return [*self._agent(event, fields), *self.state()]
-            case "tool":
-                return self._tool(fields)
+                self._answered = max(self._answered, self._owed)  # the caller has the floor
+                return [*self._agent(utterance, text, cut=True), *self.state()]
+            case ToolLogged():
+                return self._tool(event)
             case _:
                 return []
         return self.state()
 
-    def _caller(self, fields: Mapping[str, Any]) -> list[Message]:
-        text = str(fields.get("text", ""))
-        if not text:
+    def _caller(self, spoke: CallerSpokeLogged) -> list[Message]:
+        if not spoke.text:
             self._answered = max(self._answered, self._owed)  # there was nothing to answer
             return []
-        turn = int(fields.get("turn", 0))
+        turn = spoke.turn or 0
         self._owed = max(self._owed, turn)
-        return [Caption(who="caller", id=turn, text=text, final=True)]
+        return [Caption(who="caller", id=turn, text=spoke.text, final=True)]
 
-    def _agent(self, event: str, fields: Mapping[str, Any]) -> list[Message]:
-        utterance = int(fields.get("utterance", 0))
+    def _agent(self, utterance: int, text: str, *, cut: bool = False) -> list[Message]:
         shown = self._captions.pop(utterance, "")
-        cut = event == "interrupted"
-        if cut:
-            self._sounding = False
-            self._answered = max(self._answered, self._owed)  # the caller has the floor
-        text = str(fields.get("heard_text" if cut else "text", ""))
         if not text and not shown:
             return []
         return [Caption(who="agent", id=utterance, text=text, final=True, interrupted=cut)]
 
-    def _tool(self, fields: Mapping[str, Any]) -> list[Message]:
+    def _tool(self, tool: ToolLogged) -> list[Message]:
         """Tell of tools that run for a turn that is over; a draft may never have been."""
-        name, outcome = str(fields.get("name", "")), str(fields.get("outcome", ""))
-        if outcome == "asked":
-            if fields.get("drafted"):
+        if tool.outcome == "asked":
+            if tool.drafted:
                 return []
-            self._tools.add(name)
-            return [Tool(name=name, state="began")]
-        if name not in self._tools:
+            self._tools.add(tool.name)
+            return [Tool(name=tool.name, state="began")]
+        if tool.name not in self._tools:
             return []
-        self._tools.discard(name)
-        return [Tool(name=name, state="done" if outcome == "done" else "failed")]
+        self._tools.discard(tool.name)
+        return [Tool(name=tool.name, state="done" if tool.outcome == "done" else "failed")]

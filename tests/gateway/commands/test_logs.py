@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gateway.__main__ import main
-from tests.support.log_lines import CALL, line, story
+from tests.support.log_lines import CALL, line, story, whole
 
 OTHER = "MZ00000000000000000000000000000042"
 
@@ -59,7 +59,7 @@ def test_a_call_that_is_not_there_is_a_failure(
 def test_only_the_last_lines_are_shown_unless_asked(
     log: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    log.write_bytes(b"\n".join(line(float(n), "key", {}) for n in range(300)) + b"\n")
+    log.write_bytes(b"\n".join(line(float(n), "key", {"keys": "1"}) for n in range(300)) + b"\n")
     for arguments, count in ((["-n", "3"], 3), ([], 200), (["-n", "0"], 300)):
         main(["logs", "--json", *arguments])
         assert len(capfdbinary.readouterr().out.splitlines()) == count
@@ -71,7 +71,7 @@ def test_a_bad_line_is_said_and_the_rest_is_told(
     log: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     log.write_bytes(
-        b'{"half": \n\n[]\n{"ts":"x","call":"","at":0}\n' + line(1.0, "key", {}) + b"\n"
+        b'{"half": \n\n[]\n{"ts":"x","call":"","at":0}\n' + line(1.0, "key", {"keys": "1"}) + b"\n"
     )
     assert main(["logs", "--json"]) == 0
     out, err = capfdbinary.readouterr()
@@ -125,8 +125,8 @@ def test_a_sip_call_is_found_by_its_call_id(
 ) -> None:
     path = tmp_path / "log"
     lines = [
-        line(0.0, "call_started", {"line": "sip", "sip_call_id": "5f3a9c@far"}, CALL),
-        line(0.0, "call_started", {"line": "sip", "sip_call_id": "other@far"}, OTHER),
+        whole(0.0, "call_started", CALL, sip_call_id="5f3a9c@far"),
+        whole(0.0, "call_started", OTHER, sip_call_id="other@far"),
         line(1.0, "key", {"keys": "7"}, CALL),
         line(1.0, "key", {"keys": "8"}, OTHER),
     ]

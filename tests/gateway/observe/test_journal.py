@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 
 from gateway.config import LogSettings
+from gateway.log_events import (
+    CallerSpokeLogged,
+    DraftLogged,
+    FaultLogged,
+    KeyLogged,
+    TransferLogged,
+    UsageLogged,
+)
 from gateway.observe.journal import Journal, timestamp
+
+KEY = KeyLogged(keys="1")
 
 
 class Memory:
@@ -61,56 +71,64 @@ def journal(sink: Memory, bound: int = 100) -> Journal:
 def test_a_line_says_when_whose_and_what(memory: Memory) -> None:
     with journal(memory) as log:
         call = log.bind("CA1", answered=990.0)
-        call.write("turn", {"turn": 1, "response": 0.123456})
-        call.write("call_ended", now=1005.25)
+        call.write(TransferLogged(accepted=True, reason=""))
+        call.write(DraftLogged(outcome="started", reply=1, probability=0.123456), now=1005.25)
     assert memory.lines == [
         {
             "ts": "2026-03-02T14:02:11.500Z",
             "call": "CA1",
             "at": 11.0,
-            "event": "turn",
-            "turn": 1,
-            "response": 0.1235,
+            "event": "transfer",
+            "accepted": True,
+            "reason": "",
         },
-        {"ts": "2026-03-02T14:02:11.500Z", "call": "CA1", "at": 15.25, "event": "call_ended"},
+        {
+            "ts": "2026-03-02T14:02:11.500Z",
+            "call": "CA1",
+            "at": 15.25,
+            "event": "draft",
+            "outcome": "started",
+            "reply": 1,
+            "probability": 0.1235,
+        },
     ]
 
 
 def test_no_field_takes_the_place_of_the_head(memory: Memory) -> None:
     with journal(memory) as log:
-        log.bind("CA1", 1000.0).write("turn", {"call": "x", "ts": 0, "event": "y", "at": 9})
+        figures = {"call": "x", "ts": 0, "event": "y", "at": 9}
+        log.bind("CA1", 1000.0).write(UsageLogged(figures=figures))
     (line,) = memory.lines
-    assert (line["call"], line["event"], line["at"]) == ("CA1", "turn", 1.0)
+    assert (line["call"], line["event"], line["at"]) == ("CA1", "usage", 1.0)
     assert list(line) == ["ts", "call", "at", "event"]
 
 
 def test_what_json_does_not_know_is_written_all_the_same(memory: Memory) -> None:
     with journal(memory) as log:
         fields = {"level": np.float32(0.5), "path": Path("a/b"), "gone": float("nan")}
-        log.bind("CA1", 0.0).write("x", fields)
+        log.bind("CA1", 0.0).write(UsageLogged(figures=fields))
     (line,) = memory.lines
     assert (line["level"], line["path"], line["gone"]) == (0.5, "a/b", None)
 
 
 def test_lines_of_the_process_belong_to_no_call(memory: Memory) -> None:
     with journal(memory) as log:
-        log.process.write("listening", {"port": 8080})
+        log.process.write(FaultLogged(part="gateway", reason="odd"))
     assert memory.lines[0]["call"] == ""
-    assert memory.lines[0]["port"] == 8080
 
 
 def test_a_full_queue_drops_and_says_how_many(memory: Memory) -> None:
     memory.open.clear()
     with journal(memory, bound=5) as log:
         call = log.bind("CA1", 0.0)
-        call.write("first")
+        call.write(KEY)
         assert memory.stuck.wait(10)
         for number in range(8):
-            call.write("more", {"number": number})
+            call.write(UsageLogged(figures={"number": number}))
         assert log.dropped == 3
         memory.open.set()
     events = [line["event"] for line in memory.lines]
-    assert events == ["first", *["more"] * 5, "log_dropped"]
+    assert events == ["key", *["usage"] * 5, "log_dropped"]
     assert memory.lines[-1]["lines"] == 3
 
 
@@ -120,11 +138,11 @@ def test_a_failing_disk_is_said_once_and_its_losses_are_counted(
     memory.failures = 1
     memory.open.clear()
     with journal(memory) as log:
-        log.bind("CA1", 0.0).write("lost")
+        log.bind("CA1", 0.0).write(KEY)
         assert memory.stuck.wait(10)
         memory.open.set()
-        log.bind("CA1", 0.0).write("kept")
-    assert [line["event"] for line in memory.lines] == ["kept", "log_lost"]
+        log.bind("CA1", 0.0).write(KEY)
+    assert [line["event"] for line in memory.lines] == ["key", "log_lost"]
     assert memory.lines[-1]["lines"] == 1
     assert capfd.readouterr().err == "parley: the call log cannot be written: the disk is full\n"
 
@@ -132,7 +150,7 @@ def test_a_failing_disk_is_said_once_and_its_losses_are_counted(
 def test_what_comes_after_the_end_is_counted_not_raised(memory: Memory) -> None:
     log = journal(memory)
     log.close()
-    log.bind("CA1", 0.0).write("late")
+    log.bind("CA1", 0.0).write(KEY)
     log.close()
     assert (memory.lines, log.dropped) == ([], 1)
 
@@ -140,10 +158,11 @@ def test_what_comes_after_the_end_is_counted_not_raised(memory: Memory) -> None:
 def test_the_setting_masks(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "calls.jsonl"
     with Journal(LogSettings(str(path), mask="full"), secrets=["correct horse battery"]) as log:
-        fields = {"text": "hello there", "reason": "correct horse battery"}
-        log.bind("CA1", 0.0).write("caller_spoke", fields)
-    line = msgspec.json.decode(path.read_bytes())
-    assert (line["text"], line["reason"]) == ("[2 words]", "[secret]")
+        call = log.bind("CA1", 0.0)
+        call.write(CallerSpokeLogged(turn=1, text="hello there"))
+        call.write(FaultLogged(part="voice", reason="correct horse battery"))
+    spoke, fault = map(msgspec.json.decode, path.read_bytes().splitlines())
+    assert (spoke["text"], fault["reason"]) == ("[2 words]", "[secret]")
 
 
 def test_a_killed_process_leaves_what_it_wrote(tmp_path: Path) -> None:
@@ -151,10 +170,11 @@ def test_a_killed_process_leaves_what_it_wrote(tmp_path: Path) -> None:
     program = (
         "import sys, threading\n"
         "from gateway.config import LogSettings\n"
+        "from gateway.log_events import UsageLogged\n"
         "from gateway.observe.journal import Journal\n"
         "log = Journal(LogSettings('-'))\n"
         "call = log.bind('CA1', 0.0)\n"
-        "for number in range(100): call.write('turn', {'number': number})\n"
+        "for number in range(100): call.write(UsageLogged(figures={'number': number}))\n"
         "threading.Event().wait(60)\n"
     )
     path = tmp_path / "out"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.observe.privacy import HIDDEN, KEYS, NUMBERS, TREES, WORDS, Privacy
+from gateway.log_events import Mark
+from gateway.observe.privacy import HIDDEN, Privacy
 
 SAID = {
     "from": "+12065550142",
@@ -14,30 +18,44 @@ SAID = {
     "heard_text": "My number",
     "keys": "4711#",
     "arguments": {"name": "Jack", "year": 2018, "sure": True, "more": ["Siciliy", None]},
+    "evidence": "words: wait, it's 555 0142, 0.82 s",
+    "stages": {"transcript": 0.2},
     "turn": 3,
     "response": 0.66,
 }
 
+MARKS: dict[str, Mark] = {
+    "from": "number",
+    "to": "number",
+    "text": "words",
+    "heard_text": "words",
+    "keys": "keys",
+    "arguments": "tree",
+    "evidence": "evidence",
+}
+
 
 def test_nothing_is_hidden_unless_asked() -> None:
-    assert Privacy("none").clean(SAID) == SAID
+    assert Privacy("none").clean(SAID, MARKS) == SAID
 
 
 def test_partial_hides_digits_addresses_and_keys_and_leaves_words() -> None:
-    assert Privacy("partial").clean(SAID) == {
+    assert Privacy("partial").clean(SAID, MARKS) == {
         "from": "+•••••••••42",
         "to": "•••:••••@•••••••.•••",
         "text": "My number is ••• ••••, or ••••••••••••••••",
         "heard_text": "My number",
         "keys": "•••••",
         "arguments": {"name": "Jack", "year": 2018, "sure": True, "more": ["Siciliy", None]},
+        "evidence": "words: wait, it's ••• ••••, 0.82 s",
+        "stages": {"transcript": 0.2},
         "turn": 3,
         "response": 0.66,
     }
 
 
 def test_full_hides_everything_personal_and_keeps_the_shape() -> None:
-    assert Privacy("full").clean(SAID) == {
+    assert Privacy("full").clean(SAID, MARKS) == {
         "from": "•••",
         "to": "•••",
         "text": "[7 words]",
@@ -49,12 +67,14 @@ def test_full_hides_everything_personal_and_keeps_the_shape() -> None:
             "sure": True,
             "more": ["[1 word]", None],
         },
+        "evidence": "words: [4 words], 0.82 s",
+        "stages": {"transcript": 0.2},
         "turn": 3,
         "response": 0.66,
     }
 
 
-MARKED = st.sampled_from(sorted(NUMBERS | KEYS | WORDS | TREES))
+MARKED: st.SearchStrategy[Mark] = st.sampled_from(["number", "keys", "words", "tree"])
 JSON = st.recursive(
     st.text(st.characters(categories=["L", "N"]), min_size=3, max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("k"), inner, max_size=2),
@@ -73,8 +93,8 @@ def leaves(value: object) -> list[str]:
 
 
 @given(MARKED, JSON)
-def test_no_text_of_a_marked_field_survives_full_masking(name: str, value: object) -> None:
-    written = leaves(Privacy("full").clean({name: value}))
+def test_no_text_of_a_marked_field_survives_full_masking(mark: Mark, value: object) -> None:
+    written = leaves(Privacy("full").clean({"a": value}, {"a": mark}))
     assert not set(leaves(value)) & set(written)
 
 
@@ -125,3 +145,14 @@ def test_known_secrets_are_hidden_in_any_text() -> None:
 def test_call_ids_are_no_secrets() -> None:
     ids = {"stream": "MZ0123456789abcdef0123456789abcdef", "reason": "CA" + "ab" * 16}
     assert Privacy("full").clean(ids) == ids
+
+
+@pytest.mark.parametrize("told", ["length, 0.82 s", "key", "turn", "hang-up"])
+def test_a_judgement_that_quotes_nobody_stays(told: str) -> None:
+    assert Privacy("full").clean({"a": told}, {"a": "evidence"}) == {"a": told}
+
+
+@given(st.text(min_size=1), st.sampled_from(["words", "answer"]))
+def test_nothing_that_a_judgement_quotes_survives_full_masking(words: str, kind: str) -> None:
+    judged = Privacy("full").clean({"a": f"{kind}: {words}, 0.50 s"}, {"a": "evidence"})["a"]
+    assert re.fullmatch(kind + r": (\[\d+ words?\])?, 0\.50 s", str(judged))

@@ -11,7 +11,7 @@ from rich.style import Style
 
 from gateway.observe.lines import parse
 from gateway.observe.story import BAR_CELLS, STAGES, Story, bar, cut
-from tests.support.log_lines import CALL, Fields, line, stages, story
+from tests.support.log_lines import CALL, Fields, line, stages, story, whole
 
 
 def told(lines: list[bytes], tagged: bool = False) -> list[str]:
@@ -63,8 +63,10 @@ def test_a_tool_is_told_once_and_bills_are_not() -> None:
 def test_a_turn_says_its_stages_and_why_it_ended() -> None:
     lines = told(
         [
-            line(9.0, "turn_ended", {"why": "semantic", "probability": 0.93, "late": True}),
-            line(9.4, "turn", {**stages(0.24, 0.06, 0.0, 0.16, 0.1), "acknowledged": 0.5}),
+            whole(9.0, "turn_ended", late=True, keys=None),
+            whole(
+                9.4, "turn", **stages(0.24, 0.06, 0.0, 0.16, 0.1), acknowledged=0.5, drafted=False
+            ),
         ]
     )
     assert lines[0].split()[0] == "9.40"
@@ -100,7 +102,9 @@ def test_what_was_not_heard_is_struck() -> None:
 
 
 def test_calls_are_told_apart_by_their_tags() -> None:
-    lines = told([line(1.0, "key", {"keys": "1"}, "CAaaaa"), line(1.0, "key", {}, "CAbbbb")], True)
+    lines = told(
+        [line(1.0, "key", {"keys": "1"}, "CAaaaa"), line(1.0, "key", {"keys": "2"}, "CAbbbb")], True
+    )
     assert [text.split()[0] for text in lines] == ["aaaa", "bbbb"]
 
 
@@ -123,9 +127,20 @@ def test_control_characters_reach_no_terminal() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202e"
     lines = [
         line(1.0, "caller_spoke", {"text": evil}),
-        line(1.0, "call_started", {"from": evil, "agent": evil}),
-        line(1.0, "interrupted", {"text": evil, "heard_text": ""}),
-        line(1.0, "tool", {"name": evil, "arguments": {evil: [evil]}}),
+        whole(1.0, "call_started", **{"from": evil, "agent": evil, "line": evil, "codec": evil}),
+        whole(1.0, "interrupted", text=evil, heard_text=evil, evidence=evil),
+        whole(1.0, "interrupted", text=evil, heard_text="", heard=0, stop_delay=None),
+        whole(1.0, "agent_spoke", text=evil),
+        whole(1.0, "turn_ended", keys=evil),
+        whole(1.0, "turn"),
+        whole(1.0, "backchannel", text=evil),
+        whole(1.0, "resumed", kind=evil),
+        whole(1.0, "draft", why=evil),
+        whole(1.0, "tool", name=evil, effect=evil),
+        whole(1.0, "fault", part=evil, reason=evil),
+        whole(1.0, "input_dropped", kind=evil),
+        whole(1.0, "transfer", reason=evil),
+        whole(1.0, "call_ended", reason=evil, quality={evil: evil}),
         line(1.0, evil, {evil: evil}),
     ]
     for text in told(lines):

@@ -28,6 +28,7 @@ from gateway.lines.sip import http as sip_http
 from gateway.lines.twilio import wire as twilio
 from gateway.lines.webrtc import channel
 from gateway.lines.webrtc.tokens import Passes, read_grant
+from gateway.log_events import KeyLogged, UsageLogged
 from gateway.observe import lines
 from gateway.observe.journal import Journal
 from gateway.plumbing.wire_json import DEEPEST, clean, decode, parse
@@ -196,11 +197,11 @@ def test_no_line_ends_the_call_log(tmp_path: Path, odd: Any) -> None:
     endless.append(endless)
     with Journal(LogSettings(path=str(tmp_path / "log"))) as journal:
         log = journal.bind("c1", 0.0)
-        log.write("tool", {"result": endless})
-        log.write("tool", {"result": odd})
-        log.write("call_ended")
+        log.write(UsageLogged(figures={"endless": endless}))
+        log.write(UsageLogged(figures={"odd": odd}))
+        log.write(KeyLogged(keys="1"))
     events = [lines.parse(raw) for raw in (tmp_path / "log").read_bytes().splitlines()]
-    assert [line.event for line in events] == ["tool", "tool", "call_ended"]
+    assert [line.event for line in events] == ["usage", "usage", "key"]
     assert "unwritable" in events[0].fields
 
 

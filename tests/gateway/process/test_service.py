@@ -67,7 +67,7 @@ async def turned_away(to: GatewayProcess) -> bool:
 def reason(lines: list[LogLine]) -> list[tuple[str, str]]:
     """Give how calls ended, by the log."""
     ended = [line for line in lines if line.event == "call_ended"]
-    return [(line.text("ended_by"), line.text("reason")) for line in ended]
+    return [(line.fields["ended_by"], line.fields["reason"]) for line in ended]
 
 
 def test_a_call_of_two_turns_and_a_cut_in(running: GatewayProcess) -> None:
@@ -79,7 +79,7 @@ def test_a_call_of_two_turns_and_a_cut_in(running: GatewayProcess) -> None:
     figures: Figures = measure(phone.tape)
     (turn,) = figures.turns
     assert turn.response is not None
-    logged = [line.number("response") for line in lines if line.event == "turn"]
+    logged = [line.fields["response"] for line in lines if line.event == "turn"]
     assert logged[0] == pytest.approx(turn.response, abs=0.1)
     stages = next(line for line in lines if line.event == "turn").fields["stages"]
     assert sum(stages.values()) == pytest.approx(logged[0], abs=0.02)
@@ -87,7 +87,7 @@ def test_a_call_of_two_turns_and_a_cut_in(running: GatewayProcess) -> None:
     assert cut_in.stop_delay is not None
     assert cut_in.stop_delay < 1.0
     assert figures.audio_after_clear_seconds == 0
-    interrupted = [line for line in lines if line.event == "interrupted" and line.number("heard")]
+    interrupted = [line for line in lines if line.event == "interrupted" and line.fields["heard"]]
     heard = interrupted[0].number("heard")
     assert heard == pytest.approx(cut_in.heard_of_reply, abs=0.1)
     assert reason(lines) == [("caller", "caller hung up")]
@@ -126,8 +126,8 @@ def test_past_the_drain_limit_calls_are_ended_with_a_word(tmp_path: Path) -> Non
         lines = process.lines(call_id)
     assert reason(lines) == [("agent", "drained")]
     said = [line for line in lines if line.event == "agent_spoke"]
-    assert said[-1].text("kind") == "goodbye"
-    assert "end this call" in said[-1].text("text")
+    assert said[-1].fields["kind"] == "goodbye"
+    assert "end this call" in said[-1].fields["text"]
 
 
 @pytest.mark.real_time
@@ -158,8 +158,8 @@ def test_a_recording_that_cannot_be_written_is_told_and_the_call_goes_on(tmp_pat
     assert phone.outcome == ("caller", "done")
     assert measure(phone.tape).greeting.first_audio is not None
     (fault,) = [line for line in lines if line.event == "fault"]
-    assert fault.text("part") == "recording"
-    assert fault.text("reason").endswith("File exists")
+    assert fault.fields["part"] == "recording"
+    assert fault.fields["reason"].endswith("File exists")
 
 
 def test_what_a_gateway_keeps_is_for_its_owner_alone(running: GatewayProcess) -> None:

@@ -50,7 +50,7 @@ def test_a_second_signal_ends_calls_with_a_word(tmp_path: Path, second: signal.S
         lines = process.lines()
     assert reason(lines) == [("agent", "drained")]
     said = [line for line in lines if line.event == "agent_spoke"]
-    assert said[-1].text("kind") == "goodbye"
+    assert said[-1].fields["kind"] == "goodbye"
 
 
 @pytest.mark.wide

@@ -9,11 +9,12 @@ from typing import Any
 from gateway.observe.lines import LogLine, parse
 from gateway.web.feed import Feed
 from gateway.web.recent import CALLS_MOST, TURNS_MOST, Recent
+from tests.support.log_lines import whole
 
 
 def line(event: str, at: float = 1.0, call: str = "A1", **fields: Any) -> bytes:
-    head = {"ts": "2026-05-01T10:00:00.000Z", "call": call, "at": at, "event": event}
-    return json.dumps({**head, **fields}).encode()
+    told = json.loads(whole(at, event, call, **fields))
+    return json.dumps({**told, "ts": "2026-05-01T10:00:00.000Z"}).encode()
 
 
 def parsed(*lines: bytes) -> list[LogLine]:
@@ -116,8 +117,8 @@ def test_lines_of_another_kind_change_nothing() -> None:
     odd = [
         line("turn", turn=9, stages="none"),
         line("turn", turn=1, stages={"end_of_turn": "x"}),
-        line("caller_spoke", text=""),
-        line("dance", text="?"),
+        line("caller_spoke", turn=None, text=""),
+        line("key").replace(b'"key"', b'"dance"'),
         line("fault", call=""),
     ]
     recent.take(parsed(*odd))

@@ -54,11 +54,11 @@ def test_two_turns_are_held_and_their_captions_match(
         lines = served.lines(call)
 
         # The words on the page are those in the log, and the log's are those that were spoken.
-        said = [line.text("text") for line in lines if line.event == "caller_spoke"]
+        said = [line.fields["text"] for line in lines if line.event == "caller_spoke"]
         assert guest.captions("caller") == said
         assert len(said) == len(QUESTIONS)
         assert all(understood(*each) > 0.5 for each in zip(QUESTIONS, said, strict=True)), said
-        spoken = [line.text("text") for line in lines if line.event == "agent_spoke"]
+        spoken = [line.fields["text"] for line in lines if line.event == "agent_spoke"]
         assert guest.captions("agent") == spoken
         states = [one["state"] for one in guest.events("state")]
         assert follows(
@@ -94,13 +94,13 @@ def test_a_cut_in_stops_the_sound_and_the_log_knows_where(
         guest.hang_up()
 
         caption = next(one for one in guest.events("caption") if one["interrupted"])
-        assert caption["text"] == cut.text("heard_text")
-        assert cut.text("text").startswith(caption["text"])
-        assert len(caption["text"]) < len(cut.text("text"))
+        assert caption["text"] == cut.fields["heard_text"]
+        assert cut.fields["text"].startswith(caption["text"])
+        assert len(caption["text"]) < len(cut.fields["text"])
         # What the page played of the greeting is what the log says was heard of it; within one of
         # the greeting's own pauses nobody can tell.
         (began, stopped), *_ = voiced(theirs)
-        greeting, heard = spoken(cut.text("text")), cut.fields["heard"]
+        greeting, heard = spoken(cut.fields["text"]), cut.fields["heard"]
         reached = position(part(theirs, began, stopped), greeting)
         (_, pause), *_ = reversed(voiced(part(greeting, 0.0, heard)))
         with capsys.disabled():

@@ -68,7 +68,7 @@ def test_words_are_understood_although_packets_are_lost(served: Gateway, home: S
     assert lost[-1] - lost[0] >= SECONDS * 50
     assert all(b - a in (1, TIMES - BURST + 1) for a, b in pairwise(lost))
     lines = served.lines(served.calls()[-1])
-    heard = [words(line.text("text")) for line in lines if line.event == "caller_spoke"]
+    heard = [words(line.fields["text"]) for line in lines if line.event == "caller_spoke"]
     assert len(heard) == len(SAID)
     understood = [a & b for a, b in zip(spoken(), heard, strict=True)]
     # Over all: where the bursts fall is not the test's to say.

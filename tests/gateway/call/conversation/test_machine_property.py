@@ -47,6 +47,7 @@ from gateway.events import (
     UtteranceEnded,
     Word,
 )
+from gateway.log_events import CallEndedLogged
 from gateway.ports import BackendTraits
 from tests.support.playbook import BOOK, LOOKUP
 from turn.events import (
@@ -181,7 +182,7 @@ class Course:
                 self.hang_ups += 1
                 due = isinstance(event, TimePassed) or not reason.startswith("agent")
                 assert due or not self.queued, "hung up over what is still being said"
-            case Record(event="call_ended"):
+            case Record(event=CallEndedLogged()):
                 self.ends += 1
             case EndUtterance() | Transfer() | _:
                 pass

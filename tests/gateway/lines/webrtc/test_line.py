@@ -99,7 +99,7 @@ async def test_the_page_is_greeted_and_told_of_the_call() -> None:
         assert page.of("hello") == [hello]
         assert page.of("state") == [{"state": "listening"}]
         witness = parties.all[0].leg.witness  # type: ignore[attr-defined]
-        witness.observe("agent_began", {"utterance": 1})
+        witness.agent_began()
         witness.caption(1, "Good morning")
         await until(lambda: page.of("caption"))
         assert page.of("state")[-1] == {"state": "speaking"}

@@ -13,6 +13,7 @@ from gateway.backends.cascade.ports import ModelEvent, ModelRequest, SpeechChunk
 from gateway.call.saying import RENDER_SECONDS, Saying
 from gateway.call.tasks import Tasks
 from gateway.events import BackendLost, PlayoutDry, Record, UtteranceEnded
+from gateway.log_events import FaultLogged
 from tests.support.cascade_call import Caller, LineBook, Parts, RenderedLine
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
 from tests.support.virtual_time import run
@@ -132,4 +133,4 @@ async def test_a_fixed_line_that_is_never_rendered_is_given_up() -> None:
         assert posted == []
         await asyncio.sleep(2)
     assert posted == [PlayoutDry()]
-    assert noted[0].fields["reason"] == "a line was not rendered in time"
+    assert noted[0].event == FaultLogged(part="voice", reason="a line was not rendered in time")

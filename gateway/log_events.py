@@ -1,0 +1,351 @@
+"""What the call log says: one class a kind of line, with its fields, their units, what is personal.
+
+The line's `event` is the class's name without `Logged`, in lower case with underscores.
+docs/call-log.md and `parley logs --schema` are made from these classes, masking goes by the marks
+on their fields, and whoever reads the log gets them back.
+A field that is None is not written. Fields may be added, with None as their default, so that older
+lines can still be read; none is renamed, and `SCHEMA` counts what readers must know of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+SCHEMA = 2
+"""Version of the vocabulary: 2 is the first that is generated, older logs are read as well."""
+
+Mark = Literal["number", "keys", "words", "tree", "evidence"]
+"""How a field is personal: a number or an address, keys that were pressed, what was said or
+written, JSON of which any text may be personal, a judgement that quotes what was said."""
+
+
+def _personal(mark: Mark) -> Meta:
+    return Meta(extra={"personal": mark}, extra_json_schema={"x-personal": mark})
+
+
+def _unit(name: str) -> Meta:
+    return Meta(extra={"unit": name}, extra_json_schema={"x-unit": name})
+
+
+Number = Annotated[str, _personal("number")]
+Keys = Annotated[str, _personal("keys")]
+Words = Annotated[str, _personal("words")]
+Tree = Annotated[Mapping[str, Any], _personal("tree")]
+Evidence = Annotated[str, _personal("evidence")]
+Seconds = Annotated[float, _unit("seconds")]
+Share = Annotated[float, _unit("0 to 1")]
+Figures = Mapping[str, Any]
+
+Kind = Literal["greeting", "reply", "filler", "line", "goodbye"]
+
+
+def _event(name: str) -> str:
+    """Name the event of a class: `TurnEndedLogged` is `turn_ended`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Logged")).lower()
+
+
+class _Logged(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag=_event
+):
+    """A line of the log, without its head."""
+
+
+class CallStartedLogged(_Logged, frozen=True, kw_only=True):
+    """A call was answered; it comes before every other line of the call."""
+
+    line: str
+    "`twilio`, `sip`, `webrtc`"
+    caller: Number = msgspec.field(name="from")
+    callee: Number = msgspec.field(name="to")
+    agent: str
+    direction: Literal["inbound", "outbound"]
+    codec: str
+    "wire form of the line: `pcmu`, `pcma`, `l16`, `opus`"
+    sip_call_id: str | None = None
+    "by which the caller's side, and every proxy between, knows the call"
+
+
+class AnsweredByLogged(_Logged, frozen=True, kw_only=True):
+    """Who or what answered a call that was placed, as far as can be heard."""
+
+    kind: Literal["person", "machine", "silence", "beep"]
+    "`beep` follows `machine`: now it records"
+    words: int
+    "of the greeting"
+    seconds: Seconds
+    "length of the greeting; for a beep, since the answer"
+
+
+class CallerSpokeLogged(_Logged, frozen=True, kw_only=True):
+    """The words of a caller's turn, or what was typed."""
+
+    turn: int | None = None
+    text: Words
+    wordless: bool | None = None
+    "true: the sound that ended as a turn had no words, and was none"
+
+
+class TurnEndedLogged(_Logged, frozen=True, kw_only=True):
+    """The caller was done."""
+
+    turn: int
+    why: Literal["semantic", "silence", "words", "keys", "backend"]
+    "what decided it; `backend`: a model that owns turns"
+    probability: Share | None = None
+    "the detector's belief that the caller was done"
+    late: bool | None = None
+    "the detector's answer did not come in time"
+    seconds: Seconds | None = None
+    "length of the turn"
+    keys: Keys | None = None
+    "pressed in this turn"
+
+
+class DraftLogged(_Logged, frozen=True, kw_only=True):
+    """A reply was begun before the turn was confirmed, or that reply was used or thrown away."""
+
+    outcome: Literal["started", "used", "dropped"]
+    reply: int
+    probability: Share | None = None
+    "where it was started: the belief that the caller was done"
+    why: str | None = None
+    "where it was dropped"
+
+
+class Stages(msgspec.Struct, frozen=True):
+    """Intervals of one clock that add up to `response`."""
+
+    end_of_turn: Seconds
+    "until the turn was known to be over"
+    transcript: Seconds
+    "until its words were known"
+    first_token: Seconds
+    "until the model gave its first word"
+    first_audio: Seconds
+    "until the first sound of the answer was ready"
+    line: Seconds
+    "until the caller heard it"
+
+
+class TurnLogged(_Logged, frozen=True, kw_only=True):
+    """The caller heard the first sound of the answer to a turn."""
+
+    turn: int
+    stages: Stages
+    response: Seconds
+    "from the caller's last voiced sample to the first sample of the answer at the caller's ear"
+    drafted: bool
+    "the answer was begun before the turn was confirmed"
+    draft_saved: Seconds | None = None
+    acknowledged: Seconds | None = None
+    "from the same sample to a filler, where one was heard first"
+
+
+class AgentSpokeLogged(_Logged, frozen=True, kw_only=True):
+    """An utterance of the agent was heard to its end; written then."""
+
+    utterance: int
+    kind: Kind
+    text: Words
+    seconds: Seconds
+    "its length"
+    turn: int | None = None
+    "the caller's turn that it answers or follows; none before the first"
+
+
+class InterruptedLogged(_Logged, frozen=True, kw_only=True):
+    """An utterance was cut into, or was dropped before it was heard."""
+
+    utterance: int
+    kind: Kind
+    heard: Seconds
+    "how much of it the caller heard"
+    error: Seconds
+    "`heard` is right within this much"
+    basis: Literal["acknowledged", "sent", "estimated"]
+    "how `heard` is known"
+    queued: Seconds
+    "how much of its sound there was"
+    heard_text: Words
+    text: Words
+    evidence: Evidence
+    "what decided: `words`, `answer` (with what was said), `length`, `key`, `turn`, `hang-up`"
+    stop_delay: Seconds | None = None
+    "from the caller's first voiced sample until nothing more left here; none where none cut in"
+    turn: int | None = None
+    "the caller's turn that it answers or follows; none before the first"
+
+
+class BackchannelLogged(_Logged, frozen=True, kw_only=True):
+    """A sound that is known for listening; the agent went on over it, losing nothing."""
+
+    kind: str
+    text: Words
+
+
+class ResumedLogged(_Logged, frozen=True, kw_only=True):
+    """Another sound that was no claim to the floor; the agent went on, losing nothing."""
+
+    kind: str
+    "`noise`, `echo`, `wordless`"
+    text: Words
+
+
+class ToolLogged(_Logged, frozen=True, kw_only=True):
+    """The model asked for a tool (`outcome` is `asked`), or the tool came back."""
+
+    name: str
+    outcome: Literal["asked", "done", "failed", "timeout", "refused", "cancelled"]
+    effect: str | None = None
+    "`read` or `write`; told when it is asked for"
+    drafted: bool | None = None
+    "asked for before the turn was confirmed"
+    seconds: Seconds | None = None
+    "how long it ran"
+    turn: int | None = None
+    "the caller's turn whose answer asked for it"
+
+
+class KeyLogged(_Logged, frozen=True, kw_only=True):
+    """The caller pressed a key."""
+
+    keys: Keys
+
+
+class InputDroppedLogged(_Logged, frozen=True, kw_only=True):
+    """More than a person can press or type came at once, and was not taken."""
+
+    kind: str
+    "`keys`, `texts`"
+    count: int
+
+
+class IdleLogged(_Logged, frozen=True, kw_only=True):
+    """Nobody spoke for the agent's `idle_seconds`."""
+
+    asked: int
+    "how often in a row; from the second on the call is ended"
+
+
+class BackendLogged(_Logged, frozen=True, kw_only=True):
+    """What answers is ready, or was given up for the next of the agent's fallbacks."""
+
+    name: str
+    "empty: the agent's first"
+    state: Literal["ready", "lost"]
+    next: str | None = None
+    "where it was lost: what is tried now"
+
+
+class UsageLogged(_Logged, frozen=True, kw_only=True):
+    """What a model counted, in its own words: each figure is a field of the line."""
+
+    figures: Figures = {}
+    "written beside the head, not under this name"
+
+
+class TransferLogged(_Logged, frozen=True, kw_only=True):
+    """A transfer was accepted or refused by the far side."""
+
+    accepted: bool
+    reason: str
+
+
+class FaultLogged(_Logged, frozen=True, kw_only=True):
+    """A part failed; the call goes on where it can."""
+
+    part: str
+    """`session`, `recogniser`, `model`, `voice`, `voice_activity`, `turn_detector`, `tool`, `line`,
+    `recording`, `gateway`"""
+    reason: str
+    fatal: bool | None = None
+    "nothing more can be had from that part in this call"
+    seconds: Seconds | None = None
+    "how long it stood, where it stalled"
+
+
+class RecoveredLogged(_Logged, frozen=True, kw_only=True):
+    """A part that failed in this call works again."""
+
+    part: str
+
+
+class CallEndedLogged(_Logged, frozen=True, kw_only=True):
+    """The call is over; its last line but for what still ran."""
+
+    reason: str
+    ended_by: Literal["caller", "agent", "failure"]
+    seconds: Seconds
+    turns: int
+    quality: Figures | None = None
+    "how well the sound came and went, where the line measures it; times in seconds, `mos` 1 to 5"
+
+
+class LogDroppedLogged(_Logged, frozen=True, kw_only=True):
+    """Lines came faster than the disk took them; of the process, not of a call."""
+
+    lines: int
+
+
+class LogLostLogged(_Logged, frozen=True, kw_only=True):
+    """The disk refused lines; of the process, not of a call."""
+
+    lines: int
+
+
+LogEvent = (
+    CallStartedLogged
+    | AnsweredByLogged
+    | CallerSpokeLogged
+    | TurnEndedLogged
+    | DraftLogged
+    | TurnLogged
+    | AgentSpokeLogged
+    | InterruptedLogged
+    | BackchannelLogged
+    | ResumedLogged
+    | ToolLogged
+    | KeyLogged
+    | InputDroppedLogged
+    | IdleLogged
+    | BackendLogged
+    | UsageLogged
+    | TransferLogged
+    | FaultLogged
+    | RecoveredLogged
+    | CallEndedLogged
+    | LogDroppedLogged
+    | LogLostLogged
+)
+"""Every kind of line, in the order in which the page tells them."""
+
+
+def name_of(event: LogEvent) -> str:
+    """Give the `event` of a line."""
+    return str(type(event).__struct_config__.tag)
+
+
+def fields_of(event: LogEvent) -> dict[str, Any]:
+    """Give the fields of a line by their names on the wire, without the head."""
+    if isinstance(event, UsageLogged):
+        return dict(event.figures)
+    fields: dict[str, Any] = msgspec.to_builtins(event, enc_hook=plain, str_keys=True)
+    del fields["event"]
+    return fields
+
+
+def plain(value: object) -> object:
+    """Give what JSON does not know as a number or as text: a log line is never refused."""
+    match value:
+        case Integral():  # numpy's scalars are of these
+            return int(value)
+        case Real():
+            return float(value)
+        case _:
+            return str(value)
