@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gateway.log_events import LogEvent
+from media.ledger import Holder
 from turn.events import FloorClaimed, TurnEnded
 
 Json = Mapping[str, Any]
@@ -114,6 +115,21 @@ class AnsweredBy:
     words: int = 0
     seconds: float = 0.0
     "of the greeting; for a beep, since the answer"
+
+
+@dataclass(frozen=True, slots=True)
+class CallHeld:
+    """Nobody is at the caller's end for now: what is sent there is heard by nobody."""
+
+    why: Literal["hold", "away"]
+    "`hold`: the caller put us on hold; `away`: the connection to the page broke"
+    since: float
+    "loop seconds from which on nobody listened"
+
+
+@dataclass(frozen=True, slots=True)
+class CallReleased:
+    """The caller is back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,10 +471,16 @@ class Duck:
 class Hold:
     """Send nothing for now, keep everything."""
 
+    holder: Holder = "caller"
+    since: float = 0.0
+    "for a line: loop seconds from which on nobody listened; what was to be heard since comes back"
+
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Play on at full level from the first sample the caller did not hear."""
+    """Play on from the first sample the caller did not hear, unless somebody else holds."""
+
+    holder: Holder = "caller"
 
 
 @dataclass(frozen=True, slots=True)

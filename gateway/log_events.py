@@ -145,6 +145,8 @@ class TurnLogged(_Logged, frozen=True, kw_only=True):
     draft_saved: Seconds | None = None
     acknowledged: Seconds | None = None
     "from the same sample to a filler, where one was heard first"
+    held: Seconds | None = None
+    "for how long nobody was at the caller's end meanwhile; not within `response`"
 
 
 class AgentSpokeLogged(_Logged, frozen=True, kw_only=True):
@@ -233,6 +235,20 @@ class IdleLogged(_Logged, frozen=True, kw_only=True):
     "how often in a row; from the second on the call is ended"
 
 
+class HeldLogged(_Logged, frozen=True, kw_only=True):
+    """Nobody is at the caller's end any more; the conversation stands still until they are back."""
+
+    why: Literal["hold", "away"]
+    "`hold`: the caller put the call on hold; `away`: the connection to the page broke"
+
+
+class ReleasedLogged(_Logged, frozen=True, kw_only=True):
+    """The caller is back."""
+
+    seconds: Seconds
+    "for how long nobody was there"
+
+
 class BackendLogged(_Logged, frozen=True, kw_only=True):
     """What answers is ready, or was given up for the next of the agent's fallbacks."""
 
@@ -314,6 +330,8 @@ LogEvent = (
     | KeyLogged
     | InputDroppedLogged
     | IdleLogged
+    | HeldLogged
+    | ReleasedLogged
     | BackendLogged
     | UsageLogged
     | TransferLogged

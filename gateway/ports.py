@@ -20,7 +20,9 @@ from gateway.events import (
     CallerKey,
     CallerTyped,
     CallerWords,
+    CallHeld,
     CallInfo,
+    CallReleased,
     EndAsked,
     Entry,
     Json,
@@ -36,7 +38,16 @@ from gateway.log_events import LogEvent
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
 
-LineEvent = CallerKey | CallerTyped | CallerGone | TransferEnded | EndAsked | AnsweredBy
+LineEvent = (
+    CallerKey
+    | CallerTyped
+    | CallerGone
+    | CallHeld
+    | CallReleased
+    | TransferEnded
+    | EndAsked
+    | AnsweredBy
+)
 BackendEvent = (
     CallerWords
     | ReplyText

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from math import ceil
 
-KEEP_SECONDS = 1.0
-"""How long sound that should have been heard is kept, in case a late mark says it was not."""
+KEEP_SECONDS = 1.5
+"""How long sound that should have been heard is kept, in case a late mark says it was not, or the
+line finds that nobody was there: a page is missed after a second without a packet."""
 
 UNKNOWN_DELAY = 0.25
 """Bound on the one-way delay before anything was measured: ITU-T G.114 has 150 ms as the limit
@@ -271,6 +272,28 @@ class FarSide:
         self._done = 0
         self._cursor = reached
         self.due = now
+        self._excused = True
+
+    def lost(self, since: float) -> Iterator[tuple[Utterance, bytes]]:
+        """Give what was to be heard after `since`, newest first: nobody was there to hear it.
+
+        What the far side itself said it played, it played.
+        """
+        self.advance(since)
+        for flight in reversed(self._flights):
+            whose = flight.whose
+            played = int((since - flight.begins) * self._rate + 0.5)
+            reached = max(flight.start + max(0, played), whose.acked)
+            if flight.end <= reached:
+                continue
+            keep = max(0, reached - flight.start)
+            width = len(flight.content) // (flight.end - flight.start)
+            whose.sent = flight.start + keep
+            whose.heard = min(whose.heard, whose.sent)
+            yield whose, flight.content[keep * width :]
+        self._flights.clear()
+        self._done = 0
+        self._cursor = self.due = since
         self._excused = True
 
     def next_change(self) -> float | None:

@@ -10,6 +10,10 @@ import msgspec
 Basis = Literal["acknowledged", "sent", "estimated"]
 """How a heard figure is known: the far side said so, it follows from sending, or is a guess."""
 
+Holder = Literal["caller", "line"]
+"""Who keeps sound from leaving: the caller, who makes a sound that is being judged, or the line, at
+whose other end nobody listens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -13,6 +13,7 @@ from media.ledger import (
     Chunk,
     Dry,
     Finished,
+    Holder,
     Mark,
     PlayoutEvent,
     Position,
@@ -26,6 +27,7 @@ __all__ = [
     "Chunk",
     "Dry",
     "Finished",
+    "Holder",
     "Mark",
     "Playout",
     "PlayoutEvent",
@@ -85,7 +87,8 @@ class Playout:
         self._fader = Fader(form)
         self._watch = StallWatch()
         self._orders = 0
-        self._held = False
+        self._holders: frozenset[Holder] = frozenset()
+        "who lets nothing leave; sound goes on when none is left"
         self._wet = False
 
     # --- what comes in -----------------------------------------------------------------------
@@ -138,7 +141,7 @@ class Playout:
         The first pull of a run may come between two ticks (`ticks` is false), the others not; it
         gives the lead alone.
         """
-        if self._held or not self._queue:
+        if self._holders or not self._queue:
             self._watch.reset(None)
             return []
         # Without a lead nothing at this end can make up for a late tick, so sending may trail
@@ -245,17 +248,26 @@ class Playout:
         """Lower the level of what leaves from now on."""
         self._fader.fade(gain_db)
 
-    def hold(self) -> None:
+    def hold(self, holder: Holder) -> None:
         """Let nothing leave, and keep everything; the far side plays what it has."""
-        self._held = True
+        self._holders |= {holder}
         self._watch.reset(None)
 
-    def resume(self, now: float) -> None:
-        """Play on at full level from the first sample that was not heard."""
-        self._fader.fade(0.0)
-        if self._held:
-            self._held = False
+    def resume(self, holder: Holder) -> None:
+        """Play on, unless somebody else holds, from the first sample that was not heard.
+
+        For the caller at full level.
+        """
+        if holder == "caller":
+            self._fader.fade(0.0)
+        if holder in self._holders:
+            self._holders -= {holder}
             self._far.excuse()
+
+    @property
+    def holders(self) -> frozenset[Holder]:
+        """Who lets nothing leave."""
+        return self._holders
 
     def rewind(self, now: float) -> bool:
         """Take back what the far side, told to clear now, will not play; old marks are void.
@@ -269,11 +281,30 @@ class Playout:
             return False
         self.generation += 1
         for whose, content in self._far.empty(now):
-            whose.buffer[:0] = content
-            self.waiting += len(content) // self.form.bytes_per_sample
-            if not self._queue or self._queue[0] is not whose:
-                self._queue.appendleft(whose)
+            self._put_back(whose, content)
         return True
+
+    def take_back(self, since: float) -> bool:
+        """Take back what was to be heard after `since`, when nobody was there; marks are void.
+
+        That is also what was counted as heard meanwhile. False: there is nothing.
+        """
+        self.generation += 1
+        found = False
+        for whose, content in self._far.lost(since):
+            if whose.id not in self._open:
+                if not self._past.reopen(whose.id):
+                    continue  # it was flushed: the caller wanted no more of it
+                self._open = {whose.id: whose, **self._open}
+            self._put_back(whose, content)
+            found = self._wet = True
+        return found
+
+    def _put_back(self, whose: Utterance, content: bytes) -> None:
+        whose.buffer[:0] = content
+        self.waiting += len(content) // self.form.bytes_per_sample
+        if not self._queue or self._queue[0] is not whose:
+            self._queue.appendleft(whose)
 
     def flush(self, now: float) -> list[Position]:
         """Drop all that waits, count the far side as cleared, say what was heard of what.
@@ -295,7 +326,8 @@ class Playout:
         self._queue.clear()
         self._open.clear()
         self.waiting = 0
-        self._held = self._wet = False
+        self._wet = False
+        self._holders -= {"caller"}  # what they held is gone; a line does not come back by it
         self._begun, self._behind = None, 0.0
         self._fader.reset()
         self._watch.reset(None)
@@ -356,7 +388,7 @@ class Playout:
 
     def _can_send(self) -> bool:
         """Say whether a pull at the right moment would give something."""
-        if self._held or not self._queue:
+        if self._holders or not self._queue:
             return False
         head = self._queue[0]
         here = len(head.buffer) // self.form.bytes_per_sample

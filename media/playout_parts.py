@@ -89,5 +89,13 @@ class Past:
         """Give an utterance's last position, while it is remembered."""
         return self._positions.get(utterance)
 
+    def reopen(self, utterance: int) -> bool:
+        """Take back that an utterance was heard to its end; False where it was not."""
+        known = self._positions.get(utterance)
+        if known is None or not known.finished:
+            return False
+        del self._positions[utterance]
+        return True
+
     def __contains__(self, utterance: int) -> bool:
         return utterance in self._positions or utterance <= self._forgotten

@@ -87,10 +87,12 @@ class Mouth:
                 self._playout.end(utterance)
             case Duck():
                 self._playout.duck(DUCK_DB)
+            case Hold(holder="line", since=since):
+                self._leave_alone(since)
             case Hold():
                 self._hold(now)
-            case Resume():
-                self._playout.resume(now)
+            case Resume(holder=holder):
+                self._playout.resume(holder)
             case Flush():
                 self._flush(now)
             case _:
@@ -129,7 +131,8 @@ class Mouth:
 
     def _look_for_more(self, now: float, *, sent: bool) -> None:
         """Notice when an utterance is unfinished and nothing more of it comes."""
-        if sent or self._playout.waiting >= self._playout.frame or not self._speech.unfinished():
+        full = self._playout.waiting >= self._playout.frame or "line" in self._playout.holders
+        if sent or full or not self._speech.unfinished():
             self._empty_since = None
         elif self._empty_since is None:
             self._empty_since = now
@@ -141,10 +144,17 @@ class Mouth:
 
     def _hold(self, now: float) -> None:
         """Be silent now, losing nothing: what the far side has not played comes back here."""
-        self._playout.hold()
+        self._playout.hold("caller")
         if self._playout.rewind(now):
             self._leg.clear()
             self._taken_back(self._stream.position(now))
+
+    def _leave_alone(self, since: float) -> None:
+        """Send nothing to where nobody is, and take back what nobody heard."""
+        self._playout.hold("line")
+        self._sent = []  # it left in this very tick, and comes back with the rest
+        if self._playout.take_back(since):
+            self._taken_back(self._stream.position(since))
 
     def hung_up(self, now: float) -> None:
         """The line is down: what was heard until then is all that ever will be."""

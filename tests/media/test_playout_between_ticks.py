@@ -124,11 +124,11 @@ def test_after_a_hold_the_lead_is_whole_again() -> None:
     playout.push(1, ramp(16000))
     far.send(playout.pull(1.0, ticks=False), 1.0)
     far.run(1.015, 10)
-    playout.hold()
+    playout.hold("caller")
     assert playout.rewind(1.215)
     far.clear(1.215)
     far.run(1.235, 10)
-    playout.resume(1.435)
+    playout.resume("caller")
     counts = [len(playout.pull(1.435 + n * TICK)) for n in range(10)]
     assert counts == [LEAD // FRAME + 1] + [1] * 9
 
@@ -173,7 +173,7 @@ class TestSilence:
 
     def test_while_it_is_held_nothing_begins(self) -> None:
         playout = new()
-        playout.hold()
+        playout.hold("caller")
         playout.push(1, ramp(1600))
         assert playout.pull(1.0, ticks=False) == []
         assert not playout.silent

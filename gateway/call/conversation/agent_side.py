@@ -56,7 +56,7 @@ def handle(state: CallState, event: AgentSide, now: float) -> Effects:
         case AgentHeard(heard=heard):
             return _heard(state, heard)
         case PlayoutDry():
-            return _dry(state, now)
+            return dry(state, now)
         case PlayoutFlushed(heard=heard):
             return [*_flushed(state, heard, event.why, now), *recovery.go_on(state, now)]
         case PlayoutStarved(seconds=seconds):
@@ -155,7 +155,7 @@ def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
     state.waits.reply = None
     state.waits.filler = None
     if not state.speech.sounding():
-        return _dry(
+        return dry(
             state, now
         )  # everything was heard before the model was done, or there was nothing
     return []
@@ -186,6 +186,7 @@ def _began(state: CallState, event: AgentBeganSounding) -> Effects:
         drafted=clock.drafted,
         draft_saved=clock.saved() if clock.drafted else None,
         acknowledged=None if filler is None else filler - clock.speech_end,
+        held=clock.held or None,
     )
     return [Record(told)]
 
@@ -210,8 +211,11 @@ def _heard(state: CallState, heard: Heard) -> Effects:
     return [Record(told)]
 
 
-def _dry(state: CallState, now: float) -> Effects:
+def dry(state: CallState, now: float) -> Effects:
     """The caller has heard everything: only now is the floor theirs."""
+    if state.hold.since is not None:
+        state.hold.fell = True
+        return []
     state.tools.silent(now)
     reply = state.replies.current
     if reply is not None and reply.generating:

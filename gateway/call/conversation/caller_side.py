@@ -190,18 +190,20 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     reply.question_heard = state.question_heard
     state.history.begin_turn(reply.turn)
     reply.utterance = state.speech.new_id()
+    speech_end, held = state.hold.moved(event.speech_end)
     reply.clock = TurnClock(
         reply.turn,
-        event.speech_end,
+        speech_end,
         now,
         transcript=reply.transcript_at,
         first_token=reply.first_token_at,
         drafted=drafted,
         draft_started=reply.started if drafted else None,
+        held=held,
     )
     state.waits.reply = now + state.settings.reply_seconds
     reply.end = ended.end
-    state.waits.filler = _bridged_at(state, event.speech_end, now)
+    state.waits.filler = _bridged_at(state, speech_end, now)
     text = f"(pressed {ended.keys})" if ended.keys else ""
     told = TurnEndedLogged(
         turn=reply.turn,
@@ -372,8 +374,9 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
             reply, _ = state.replies.confirm(now, 0)
             reply.question_heard = state.question_heard
             reply.utterance = state.speech.new_id()
-            ended, state.voice_ended = state.voice_ended or now, None
-            reply.clock = TurnClock(reply.turn, ended, now)
+            ended, held = state.hold.moved(state.voice_ended or now)
+            state.voice_ended = None
+            reply.clock = TurnClock(reply.turn, ended, now, held=held)
             state.history.begin_turn(reply.turn)
             history = state.history.entries()
             state.waits.reply = now + state.settings.reply_seconds

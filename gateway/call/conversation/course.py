@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import recovery, tool_side
+from gateway.call.conversation import hold, recovery, tool_side
 from gateway.call.conversation.state import CallState, Course, Effects
 from gateway.events import (
     AnsweredBy,
     BackendLost,
     BackendReady,
     CallerGone,
+    CallHeld,
+    CallReleased,
     CallStarted,
     EndAsked,
     Flush,
@@ -42,6 +44,8 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
             return _started(state, event, now)
         case CallerGone():
             return _gone(state, event, now)
+        case CallHeld() | CallReleased():
+            return hold.handle(state, event, now)
         case AnsweredBy():
             return _answered_by(event)
         case TransferEnded():
@@ -139,7 +143,7 @@ def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
 
 def _time_passed(state: CallState, now: float) -> Effects:
     effects: Effects = tool_side.time_passed(state, now)
-    for wait in state.waits.expired(now):
+    for wait in state.waits.expired(now, held=state.hold.since is not None):
         match wait:
             case "idle":
                 effects += _idle(state, now)
@@ -156,7 +160,10 @@ def _time_passed(state: CallState, now: float) -> Effects:
             case "ending":
                 effects += state.leave()
             case "limit":
-                effects += _end_asked(state, state.settings.lines.goodbye, "call limit", now)
+                # Nobody who is on hold hears a goodbye, and they may never come back.
+                held = state.hold.since is not None
+                goodbye = "" if held else state.settings.lines.goodbye
+                effects += _end_asked(state, goodbye, "call limit", now)
             case _:
                 raise AssertionError(wait)
     return effects

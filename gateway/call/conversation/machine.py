@@ -41,7 +41,7 @@ class Conversation:
     @property
     def deadline(self) -> float | None:
         """Loop seconds at which `TimePassed` is wanted next; None: nothing is waited for."""
-        ats = [
-            at for at in (self.state.waits.deadline, self.state.tools.deadline) if at is not None
-        ]
+        state = self.state
+        waits = state.waits.deadline if state.hold.since is None else state.waits.limit
+        ats = [at for at in (waits, state.tools.deadline) if at is not None]
         return min(ats, default=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gateway.call.conversation.stages import TurnClock
+from gateway.call.conversation.stages import TurnClock, after
 from gateway.events import ReplyExpects
 
 
@@ -40,6 +40,16 @@ class Reply:
     "its turn's stages are in the log"
     spoke: set[int] = field(default_factory=set)
     "utterances that have sound"
+
+    def skip(self, since: float, until: float) -> None:
+        """Leave a hold out of every time that is measured."""
+        self.started = after(self.started, since, until)
+        if self.transcript_at is not None:
+            self.transcript_at = after(self.transcript_at, since, until)
+        if self.first_token_at is not None:
+            self.first_token_at = after(self.first_token_at, since, until)
+        if self.clock is not None:
+            self.clock.skip(since, until)
 
 
 class Replies:

@@ -26,6 +26,19 @@ class TurnClock:
     "when a filler was heard first"
     drafted: bool = False
     draft_started: float | None = None
+    held: float = 0.0
+    "seconds within it in which nobody was at the caller's end; no stage has them"
+
+    def skip(self, since: float, until: float) -> None:
+        """Leave out a hold: what came before it moves to its end, as near to it as it was."""
+        self.held += max(0.0, until - max(since, self.speech_end))
+        self.speech_end = after(self.speech_end, since, until)
+        self.decided = after(self.decided, since, until)
+        self.transcript = _maybe(self.transcript, since, until)
+        self.first_token = _maybe(self.first_token, since, until)
+        self.first_audio = _maybe(self.first_audio, since, until)
+        self.acknowledged = _maybe(self.acknowledged, since, until)
+        self.draft_started = _maybe(self.draft_started, since, until)
 
     def stages(self) -> dict[str, float]:
         """Give the length of each stage in seconds; they sum to `response`."""
@@ -60,3 +73,12 @@ class TurnClock:
         ]
         at_work = self.decided if len(reached) < 2 else reached[-1]
         return max(0.0, at_work - self.draft_started)
+
+
+def after(moment: float, since: float, until: float) -> float:
+    """Move a moment out of a hold, as though the clock had stood still from `since` on."""
+    return moment + (until - since) if moment <= since else max(moment, until)
+
+
+def _maybe(moment: float | None, since: float, until: float) -> float | None:
+    return None if moment is None else after(moment, since, until)

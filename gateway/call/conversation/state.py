@@ -26,7 +26,9 @@ from gateway.events import (
     CallerTurnEnded,
     CallerTyped,
     CallerWords,
+    CallHeld,
     CallInfo,
+    CallReleased,
     CallStarted,
     CancelTool,
     ChooseProfile,
@@ -97,6 +99,8 @@ AgentSide = (
 Course = (
     CallStarted
     | CallerGone
+    | CallHeld
+    | CallReleased
     | AnsweredBy
     | TransferEnded
     | EndAsked
@@ -141,6 +145,26 @@ class Loss:
 
 
 @dataclass(slots=True)
+class Holds:
+    """Whether somebody is at the caller's end, and when nobody was."""
+
+    since: float | None = None
+    "loop seconds from which on nobody is; None: the caller is there"
+    fell: bool = False
+    "meanwhile the agent had nothing more to say; what follows on that waits for the caller"
+    past: tuple[float, float] | None = None
+    "the last hold that is over: from when to when"
+
+    def moved(self, moment: float) -> tuple[float, float]:
+        """Leave the last hold out of what counts from a moment: give it later, and by how much."""
+        if self.past is None or moment >= self.past[1]:
+            return moment, 0.0
+        since, until = self.past
+        held = until - max(since, moment)
+        return moment + held, held
+
+
+@dataclass(slots=True)
 class CallState:
     """Everything a conversation knows; one owner, the `Conversation`."""
 
@@ -152,6 +176,7 @@ class CallState:
     history: History = field(default_factory=History)
     replies: Replies = field(default_factory=Replies)
     waits: Waits = field(default_factory=Waits)
+    hold: Holds = field(default_factory=Holds)
     phase: Literal["open", "ending", "ended"] = "open"
     caller_speaking: bool = False
     voice_ended: float | None = None
@@ -182,9 +207,10 @@ class CallState:
     started: float = 0.0
 
     def speak(self, text: str, kind: UtteranceKind = "line") -> Effects:
-        """Say a fixed line."""
-        if not text:
+        """Say a fixed line; nobody who is on hold is kept waiting by us."""
+        if not text or (kind == "filler" and self.hold.since is not None):
             return []
+        self.hold.fell = False
         utterance = self.speech.begin(self.speech.new_id(), kind)
         utterance.text = text
         utterance.asks = ends_asking(text)

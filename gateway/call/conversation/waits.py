@@ -24,14 +24,14 @@ class Waits:
     limit: float | None = None
     "the longest a call may last"
 
-    def expired(self, now: float) -> list[str]:
-        """Name the waits that are over, and stop waiting for them."""
+    def expired(self, now: float, *, held: bool) -> list[str]:
+        """Name the waits that are over, and stop waiting for them; on hold only the longest."""
         over = []
-        for wait in fields(self):
-            at = getattr(self, wait.name)
+        for name in _HELD if held else _NAMES:
+            at = getattr(self, name)
             if at is not None and at <= now:
-                setattr(self, wait.name, None)
-                over.append(wait.name)
+                setattr(self, name, None)
+                over.append(name)
         return over
 
     @property
@@ -45,5 +45,6 @@ class Waits:
         return soonest
 
 
+_HELD = ("limit",)
 _NAMES = tuple(wait.name for wait in fields(Waits))
 """Found once: the deadline is asked for every 20 ms in every call."""

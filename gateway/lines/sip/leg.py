@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
-from gateway.events import AnsweredBy, CallerGone, CallerKey, CallInfo
+from gateway.events import AnsweredBy, CallerGone, CallerKey, CallHeld, CallInfo, CallReleased
 from gateway.lines.rtp.media_socket import MediaSockets
 from gateway.lines.rtp.offer import Agreement
 from gateway.lines.rtp.reports import Quality
@@ -107,7 +107,7 @@ class SipLeg:
         self._control = control
         self._timeout = media_timeout
         self._post = _Post(listens_for_machine)
-        self._held = False
+        self._held = not stream.sends
         self._gone = False
         self._music: Loop | None = None
         self._round_trip: float | None = None
@@ -121,6 +121,8 @@ class SipLeg:
         """Give sound and events to `ear` from now on; what came before is handed over first."""
         self._since = self._loop.time()
         self._post.attach(ear)
+        if self._held:
+            self._post.notice(CallHeld("hold", self._since))
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Send 20 ms, sound or silence, and hear 20 ms."""
@@ -128,7 +130,7 @@ class SipLeg:
             return
         now = self._loop.time()
         stream = self._stream
-        waiting = not self._held and self.playout.waiting > 0
+        waiting = self.playout.waiting > 0
         payloads = [chunk.payload for chunk in chunks]
         if self._music is not None and not chunks:
             payloads.append(self._music.next())
@@ -143,7 +145,7 @@ class SipLeg:
     def tick(self) -> None:
         """Do what a call does every 20 ms, for a leg that has none."""
         now = self._loop.time()
-        self.send(self.playout.pull(now))
+        self.send([] if self._held else self.playout.pull(now))
         self.playout.poll(now)
 
     def clear(self) -> None:
@@ -171,14 +173,16 @@ class SipLeg:
     def agree(self, agreement: Agreement) -> None:
         """Go on under a new agreement: hold, resume, another address."""
         self._stream.use(agreement)
-        now = self._loop.time()
-        self._since = now
-        held = not self._stream.sends
-        if held and not self._held:
-            self.playout.hold()
-        elif self._held and not held:
-            self.playout.resume(now)
-        self._held = held
+        self._since = self._loop.time()
+        held, self._held = self._held, not self._stream.sends
+        if held == self._held or not self._post.attached:
+            return
+        if self._held:
+            # They had been on hold for as long as the message took to come here.
+            way = (self._round_trip or 0.0) / 2
+            self._post.notice(CallHeld("hold", self._since - way))
+        else:
+            self._post.notice(CallReleased())
 
     def move(self, stream: RtpStream, sockets: MediaSockets) -> None:
         """Go on over another call: a transfer put someone else in the place of the far end."""

@@ -10,7 +10,16 @@ from typing import Protocol, assert_never
 
 import structlog
 
-from gateway.events import CallerGone, CallerKey, CallerTyped, CallInfo, EndAsked, TransferEnded
+from gateway.events import (
+    CallerGone,
+    CallerKey,
+    CallerTyped,
+    CallHeld,
+    CallInfo,
+    CallReleased,
+    EndAsked,
+    TransferEnded,
+)
 from gateway.lines.webrtc import channel
 from gateway.lines.webrtc.screen import Screen
 from gateway.lines.webrtc.stream import RtpStream
@@ -100,6 +109,8 @@ class WebrtcLeg:
         self._ear = ear
         while self._early:
             ear.notice(self._early.popleft())
+        if self._watch.away:
+            ear.notice(CallHeld("away", self._loop.time()))
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Send 20 ms, sound or silence, and hear 20 ms."""
@@ -119,8 +130,6 @@ class WebrtcLeg:
             self._do_without_reports()
         for news in self._watch.tick(now):
             self._take_news(news, now)
-        if self._watch.away:
-            self.playout.hold()  # again and again: the call may have resumed meanwhile
 
     def clear(self) -> None:
         """Nothing: what has left is on its way to the ear, and the playout counts it as heard."""
@@ -220,11 +229,18 @@ class WebrtcLeg:
 
     def _take_news(self, news: News, now: float) -> None:
         match news:
-            case "away" | "back":
-                self._log.info(f"page_{news}")
-                self.witness.away(news == "away")
-                if news == "back":
-                    self.playout.resume(now)
+            case "away":
+                self._log.info("page_away")
+                self.witness.away(True)
+                self.stream.forget()
+                way = (self.stream.round_trip or 0.0) / 2
+                if self._ear is not None:
+                    self._ear.notice(CallHeld("away", now - self._watch.quiet - way))
+            case "back":
+                self._log.info("page_back")
+                self.witness.away(False)
+                if self._ear is not None:
+                    self._ear.notice(CallReleased())
             case "gone":
                 self._over("connection lost", True)
             case "time is up":

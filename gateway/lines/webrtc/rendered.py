@@ -61,8 +61,12 @@ class Timeline:
 
     def skip(self, units: int) -> None:
         """Let the stream's clock jump: what lies before is not asked for any more."""
-        self._frames.clear()
+        self.forget()
         self._next += units
+
+    def forget(self) -> None:
+        """Name no place in what was sent before: nobody was there to hear it."""
+        self._frames.clear()
 
     def at(self, timestamp: int, when: float) -> Rendered | None:
         """Say what was heard at loop time `when`, when the sample with this RTP time was played.

@@ -290,6 +290,10 @@ class RtpStream:
         """Say what was heard at `when`, by the RTP time that was being played."""
         return self._outgoing.timeline.at(timestamp, when)
 
+    def forget(self) -> None:
+        """Take that what has left lately reached nobody."""
+        self._outgoing.timeline.forget()
+
     def quality(self, now: float) -> Quality:
         """Sum up how the sound came and went."""
         return self._reports.quality(now)

@@ -41,23 +41,23 @@ class Watch:
         self.away = False
         self.limits = limits
         self._began = self._ticked = now
-        self._quiet = 0.0
+        self.quiet = 0.0
         "seconds since the last packet, as far as this process was awake"
         self._told: set[News] = set()
 
     def alive(self) -> None:
         """Take that something authenticated arrived."""
-        self._quiet = 0.0
+        self.quiet = 0.0
 
     def tick(self, now: float) -> list[News]:
         """Say what is new."""
         news: list[News] = []
-        self._quiet += min(now - self._ticked, STEP_MOST)
+        self.quiet += min(now - self._ticked, STEP_MOST)
         self._ticked = now
-        if self.away != (self._quiet > BREAK_SECONDS):
+        if self.away != (self.quiet > BREAK_SECONDS):
             self.away = not self.away
             news.append("away" if self.away else "back")
-        if self._quiet > self.limits.away_seconds:
+        if self.quiet > self.limits.away_seconds:
             news += self._once("gone")
         if now - self._began > self.limits.seconds:
             news += self._once("time is up")

@@ -115,14 +115,14 @@ class OneCall:
             self.cut += playout.flush(now)
             self.leg.clear()
         elif sounding and holds is not None and self._voiced >= holds - 1e-9:
-            playout.hold()
+            playout.hold("caller")
             self._held = True
 
     def _answer(self) -> None:
         self._voiced = 0.0
         if self._held:
             self._held = False
-            self.leg.playout.resume(self._loop.time())
+            self.leg.playout.resume("caller")
             return
         self.turns += 1
         if self.turns == self.manners.hangs_up_after_turns:

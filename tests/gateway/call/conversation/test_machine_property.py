@@ -22,13 +22,16 @@ from gateway.events import (
     CallerTurnEnded,
     CallerTyped,
     CallerWords,
+    CallHeld,
     CallInfo,
+    CallReleased,
     CallStarted,
     EndAsked,
     EndUtterance,
     Flush,
     HangUp,
     Heard,
+    Hold,
     Play,
     PlayoutDry,
     PlayoutFlushed,
@@ -37,6 +40,7 @@ from gateway.events import (
     ReplyEnded,
     ReplyExpects,
     ReplyText,
+    Resume,
     Speak,
     TimePassed,
     ToolAnswered,
@@ -125,6 +129,8 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
         st.just(0.1),
     ),
     st.builds(CallerGone, st.just("hung up"), st.booleans()),
+    st.builds(lambda: CallHeld("hold", 99.0)),
+    st.builds(CallReleased),
 )
 
 HEARING = st.sampled_from(["hear", "dry"])
@@ -141,6 +147,7 @@ class Course:
         )
         self.queued: dict[int, int] = {}
         self.flushed: set[int] = set()
+        self.away = False
         self.hang_ups = 0
         self.ends = 0
         self.handle(CallStarted(CallInfo("c1", "twilio", "test")))
@@ -168,7 +175,14 @@ class Course:
                 assert event.reply == 0 or event.reply in alive, "sound of a void reply"
                 assert utterance not in self.flushed, "sound of speech that was cut off"
                 self.queued[utterance] = self.queued.get(utterance, 0) + RATE
+            case Hold(holder="line"):
+                assert not self.away, "held twice"
+                self.away = True
+            case Resume(holder="line"):
+                self.away = False
             case Speak(utterance=utterance):
+                idle = isinstance(event, TimePassed) and self.away
+                assert not idle, "the passing of time made the agent speak to nobody"
                 inbox.append(AgentAudio(0, utterance, SECOND, (Word("line", 0.0, 1.0),)))
                 inbox.append(UtteranceEnded(0, utterance))
             case Flush():
@@ -181,6 +195,7 @@ class Course:
             case HangUp(reason=reason):
                 self.hang_ups += 1
                 due = isinstance(event, TimePassed) or not reason.startswith("agent")
+                due = due and (not self.away or reason in ("call limit", "drained"))
                 assert due or not self.queued, "hung up over what is still being said"
             case Record(event=CallEndedLogged()):
                 self.ends += 1
@@ -188,7 +203,9 @@ class Course:
                 pass
 
     def hear(self) -> None:
-        """Let the caller hear everything that is queued."""
+        """Let the caller hear everything that is queued; on hold they hear nothing."""
+        if self.away and self.queued:
+            return
         for utterance, samples in list(self.queued.items()):
             self.now += samples / RATE
             self.handle(AgentBeganSounding(utterance, self.now))
