@@ -27,9 +27,11 @@ from gateway.log_events import (
     CallStartedLogged,
     DraftLogged,
     FaultLogged,
+    HeldLogged,
     InputDroppedLogged,
     InterruptedLogged,
     LogEvent,
+    ReleasedLogged,
     ResumedLogged,
     ToolLogged,
     TurnEndedLogged,
@@ -131,6 +133,11 @@ class Story:
             case InputDroppedLogged(count=count, kind=kind):
                 lost = Text(f"{count} {printable(kind)} came too fast and were not taken", QUIET)
                 return [self._row(line, "caller", lost)]
+            case HeldLogged(why=why):
+                left = "put the call on hold" if why == "hold" else "is away: the connection broke"
+                return [self._row(line, "caller", Text(left, QUIET))]
+            case ReleasedLogged(seconds=seconds):
+                return [self._row(line, "caller", Text(f"is back after {seconds:.1f} s", QUIET))]
             case _:
                 return [self._row(line, "", Text(_plainly(line), QUIET))]
 

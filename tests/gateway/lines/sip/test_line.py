@@ -13,7 +13,7 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
-from gateway.events import CallerGone
+from gateway.events import CallerGone, CallHeld, CallReleased
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.line import SipLine
@@ -225,6 +225,8 @@ def test_hold_silences_both_directions_and_loses_no_call() -> None:
             assert not any(theirs.heard[-3200:])
             near.line.hold_leg(ours.leg, held=False)  # type: ignore[arg-type]
             await until(lambda: hears(theirs, 440) and hears(ours, 660))
+            assert [type(event) for event in theirs.events] == [CallHeld, CallReleased]
+            assert ours.events == []  # its own hold is no news to it
 
     run(work)
 
