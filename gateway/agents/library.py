@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.agents.loading import Agent, load
-from gateway.agents.places import AgentError
+from gateway.agents.places import AgentError, error_of
 
 Stamp = tuple[tuple[str, int, int], ...]
 """What files looked like: name, time of change in nanoseconds, size."""
@@ -33,8 +33,9 @@ class _Shelf:
 class AgentLibrary:
     """Gives agents by name; one whose file is broken stays as it last was.
 
-    A look at unchanged files takes some microseconds; reading changed ones blocks for
-    milliseconds and belongs in a thread.
+    A look at unchanged files takes some microseconds; reading changed ones runs the operator's own
+    code, which may block for as long as it likes, and belongs in a thread. Several threads may ask,
+    each for another agent.
     """
 
     def __init__(
@@ -78,6 +79,19 @@ class AgentLibrary:
         shelf = self._shelves.get(path)
         return shelf is not None and shelf.stamp == _stamp([Path(n) for n, _, _ in shelf.stamp])
 
+    def changed(self) -> tuple[set[str], set[str]]:
+        """Look at all files: give the names there are, and those whose files have changed."""
+        names = set(self.names())
+        return names, {name for name in names if not self.fresh(name)}
+
+    def problem(self, name: str) -> Exception:
+        """Give what is wrong with one agent that is not there."""
+        try:
+            self.get(name)
+        except (AgentError, UnknownAgentError) as error:
+            return error
+        raise AssertionError(f"{name} is in order")
+
     def problems(self) -> dict[str, AgentError]:
         """Read every agent, and give what is wrong by name."""
         for name in self.names():
@@ -103,7 +117,8 @@ class AgentLibrary:
         try:
             agent = load(path)
             self._check(agent)
-        except AgentError as error:
+        except BaseException as raised:  # fence: an agent is made of an operator's own code
+            error = error_of(path, raised)
             self._report(error)
             # Whatever it was made of before is watched too: the mistake may be in a part.
             old = before.agent if before is not None else None

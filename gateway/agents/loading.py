@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 from zoneinfo import ZoneInfo
 
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
+from gateway.agents.modules import defined_at, file_module, named_module, told
 from gateway.agents.places import placed
 from gateway.backends.cascade.choices.choices import chain
 from gateway.backends.cascade.models.script.dialogue import CALL_NOTE
@@ -253,34 +249,12 @@ def _python(folder: Path, entry: ToolEntry) -> FunctionTool:
     where, colon, name = entry.python.partition(":")
     if not colon:
         raise ValueError(f'python must be like "module:function", found "{entry.python}"')
-    module = _file_module(folder / where) if where.endswith(".py") else _module(where)
+    module = file_module(folder / where) if where.endswith(".py") else named_module(where)
     function: Callable[..., Any] | None = getattr(module, name, None)
     if function is None or not callable(function):
         raise ValueError(f'there is no function "{name}" in {where}')
-    made = function_tool(function, entry.name)
+    try:
+        made = function_tool(function, entry.name)
+    except BaseException as raised:  # fence: hints are an operator's own code, read only now
+        raise ValueError(f"{defined_at(function, where)}: {told(raised)}") from None
     return replace(made, spec=as_wished(made.spec, entry))
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ValueError(f"{name} cannot be imported: {error}") from None
-
-
-def _module_name(path: Path) -> str:
-    """Name a file's module by its whole path: two agents may each have a `tools.py`."""
-    return "agent_tools_" + re.sub(r"\W", "_", str(path.resolve()))
-
-
-def _file_module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(_module_name(path), path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # data classes look for the module they are defined in
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # fence: an operator's own code may raise anything
-        raise ValueError(f"{path.name} cannot be loaded: {error!r}") from None
-    return module

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from gateway.plumbing.toml_file import Mistake, TomlError
+from inference.errors import as_error, in_words
 
 
 class AgentError(ValueError):
@@ -25,6 +26,14 @@ def placed(file: Path, error: TomlError) -> AgentError:
     except (OSError, UnicodeDecodeError):
         text = ""
     return AgentError(file, text, error.mistakes)
+
+
+def error_of(file: Path, raised: BaseException) -> AgentError:
+    """Give whatever was raised while an agent was made as a mistake of its file."""
+    if isinstance(raised, AgentError):
+        return raised
+    said = in_words(as_error(raised))
+    return AgentError(file, "", (Mistake("", 0, f"cannot be used: {said}"),))
 
 
 def _line(file: Path, text: str, mistake: Mistake) -> str:

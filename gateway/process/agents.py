@@ -15,7 +15,7 @@ import structlog
 from gateway.agents.format import BackendChoice
 from gateway.agents.library import AgentLibrary, shipped
 from gateway.agents.loading import Agent, ScriptedSettings
-from gateway.agents.places import AgentError
+from gateway.agents.places import AgentError, error_of
 from gateway.agents.servers import ToolServers
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.backends.cascade.choices.choices import Table
@@ -29,6 +29,7 @@ from gateway.backends.speech_models import KINDS, with_key
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.events import CallInfo
 from gateway.ports import Backend
+from gateway.process.reading import Reading
 from gateway.process.ready_agent import Engagement
 from gateway.tools.store import Store
 from gateway.tools.toolbox import CallTools, Toolbox
@@ -48,7 +49,10 @@ PHONE_RATE = 8000
 class Crew:
     """Implements `Staff`: knows the agents and keeps what is made of their files."""
 
-    def __init__(self, settings: Settings, runtime: Runtime) -> None:
+    def __init__(
+        self, settings: Settings, runtime: Runtime, reload: asyncio.Event | None = None
+    ) -> None:
+        """`reload` asks for a look at the agents' files at once."""
         self._settings = settings
         self._library = AgentLibrary(settings.agents.folder, shipped(), report=_say_broken)
         self._servers = ToolServers()
@@ -58,19 +62,20 @@ class Crew:
         self._voice = LocalVoice(runtime)
         self._lines = LocalLines(self._voice)
         self._ready: dict[str, tuple[Agent, Engagement]] = {}
+        "as their files were when they were last in order"
+        self._refused: dict[str, AgentError] = {}
+        "what is wrong with those that could be read and not be made ready"
+        self._reading = Reading(self._library, self._read, reload or asyncio.Event())
         self._boxes: list[Toolbox] = []
 
     async def prepare(self) -> None:
         """Load the models and render every agent's fixed lines, so that no caller waits for it."""
         await self._warm()
-        for name in self._library.names():
-            try:
-                engaged = self.engage(name)
-            except AgentError as error:
-                if name == self._settings.agents.default:
-                    raise
-                _say_broken(error)  # its calls are refused; the others are answered
-                continue
+        await self._reading.look()
+        default = self._settings.agents.default
+        if default not in self._ready:
+            raise self._refused.get(default) or self._library.problem(default)
+        for _, engaged in tuple(self._ready.values()):
             for line in engaged.conversation.lines.all():
                 for rate in self._rates():
                     await self._lines.render(line, rate)
@@ -89,7 +94,7 @@ class Crew:
             await self._runtime.run(partial(self._moonshine.write, sound, PHONE_RATE))
 
     async def run(self, ready: asyncio.Event) -> None:
-        """Keep the agents' tool servers connected until cancelled."""
+        """Keep agents as their files are, and their tool servers connected, until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -98,7 +103,7 @@ class Crew:
                 for name, (agent, _) in tuple(self._ready.items()):
                     await self._complete(name, agent)
                 ready.set()
-                await asyncio.Event().wait()
+                await self._reading.run()
         finally:
             self._group = None
             for box in self._boxes:
@@ -106,32 +111,35 @@ class Crew:
 
     def names(self) -> tuple[str, ...]:
         """List the agents there are."""
-        return self._library.names()
+        return tuple(sorted(self._ready))
 
     def knows(self, agent: str) -> bool:
-        """Say whether there is an agent of this name; empty is the default one."""
-        name = agent or self._settings.agents.default
-        if name not in self._library.names():
-            return False
-        try:
-            self.engage(name)
-        except AgentError as error:  # a file that has never been good answers nobody
-            _say_broken(error)
-            return False
-        return True
+        """Say whether there is an agent of this name; empty is the default one.
+
+        One whose file has never been in order answers nobody.
+        """
+        return (agent or self._settings.agents.default) in self._ready
 
     def engage(self, agent: str) -> Engagement:
-        """Give the agent as its file stands now."""
-        name = agent or self._settings.agents.default
-        found = self._library.get(name)
+        """Give the agent as its files were at the last look, or as they last were in order."""
+        return self._ready[agent or self._settings.agents.default][1]
+
+    def _read(self, name: str, agent: Agent | None) -> None:
+        """Take an agent as its files are by now; None: they are gone."""
+        if agent is None:
+            self._ready.pop(name, None)
+            return
         known = self._ready.get(name)
-        if known is not None and known[0] is found:
-            return known[1]
-        engaged = self._make(found)
-        self._ready[name] = (found, engaged)
+        if known is not None and known[0] is agent:
+            return
+        try:
+            self._ready[name] = (agent, self.make(agent))
+        except BaseException as raised:  # fence: one that was in order goes on answering as it was
+            error = self._refused[name] = error_of(agent.path, raised)
+            _say_broken(error)
+            return
         if self._group is not None:
-            self._group.create_task(self._complete(name, found))
-        return engaged
+            self._group.create_task(self._complete(name, agent))
 
     async def _complete(self, name: str, agent: Agent) -> None:
         """Add the tools of an agent's servers; until then, or without them, it works as it is."""
@@ -143,9 +151,10 @@ class Crew:
             _say_broken(error)
             return
         if self._ready[name][0] is agent:
-            self._ready[name] = (agent, self._make(whole))
+            self._ready[name] = (agent, self.make(whole))
 
-    def _make(self, agent: Agent) -> Engagement:
+    def make(self, agent: Agent) -> Engagement:
+        """Make everything of an agent that calls need; raise AgentError where that cannot be."""
         makers = {"": self._backend(agent, agent.file.backend, "backend")}
         for name, choice in agent.file.backends.items():
             makers[name] = self._backend(agent, choice, f"backends.{name}")

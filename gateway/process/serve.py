@@ -79,7 +79,7 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     try:
         voices = _voices(settings, runtime)
         assessor = TurnAssessor(runtime)
-        crew = Crew(settings, runtime)
+        crew = Crew(settings, runtime, stopping.reload)
         await crew.prepare()
         assessor.warm()
         _say_loaded(runtime)

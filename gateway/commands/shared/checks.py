@@ -108,12 +108,13 @@ def _agents(settings: Settings) -> Iterator[Finding]:
         if name in broken:
             continue
         try:
-            crew.engage(name)  # makes everything a call needs, as `serve` would
+            agent = library.get(name)
+            crew.make(agent)  # everything a call needs, as `serve` would
         except AgentError as error:
             for line in str(error).splitlines():
                 yield Finding("agents", "wrong", line)
         else:
-            yield Finding("agents", "good", _agent(library.get(name), name == default))
+            yield Finding("agents", "good", _agent(agent, name == default))
     runtime.close()
     if not names:
         yield Finding("agents", "wrong", f"{folder} holds no agent (agents.folder)")

@@ -11,6 +11,7 @@ from gateway.agents.library import AgentLibrary, UnknownAgentError
 from gateway.agents.loading import Agent
 from gateway.agents.places import AgentError
 from gateway.plumbing.toml_file import Mistake, TomlError
+from gateway.tools.functions import FunctionTool
 
 
 class Folder:
@@ -65,6 +66,27 @@ def test_a_broken_file_keeps_the_last_good_agent_and_is_reported_once(folder: Fo
     folder.write("desk.toml", say("three"))
     assert greeting(library) == "three"
     assert library.problems() == {}
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit", "def f(day: 'Dya'): ...", "1 / 0", "def f("])
+def test_broken_code_keeps_the_last_good_agent_and_its_module(folder: Folder, code: str) -> None:
+    reports: list[AgentError] = []
+    folder.write(
+        "tools.py",
+        "def f(day: str) -> str:\n    return day + ending()\n\n\ndef ending():\n    return '!'\n",
+    )
+    folder.write("desk.toml", '[[tools]]\npython = "tools.py:f"\n')
+    library = AgentLibrary(folder.path, report=reports.append)
+    agent = library.get("desk")
+    folder.write("tools.py", code)
+    assert library.changed() == ({"desk"}, {"desk"})
+    assert library.get("desk") is agent
+    assert library.changed() == ({"desk"}, set())
+    assert len(reports) == 1
+    assert "tools.py" in str(reports[0])
+    found = agent.tools["f"]
+    assert isinstance(found, FunctionTool)
+    assert found.function("x") == "x!"
 
 
 def test_a_file_that_never_was_in_order_is_refused_until_it_is(folder: Folder) -> None:

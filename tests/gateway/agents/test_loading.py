@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -176,7 +177,29 @@ def greet(name: str) -> str:
     assert spec.effect == "write"
     assert tmp_path / "shop.py" in agent.read
     broken = said(tmp_path, '[[tools]]\npython = "bad.py:f"', bad__py="1 / 0")
-    assert "bad.py cannot be loaded: ZeroDivisionError" in broken
+    assert "bad.py:1 cannot be loaded: ZeroDivisionError" in broken
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ("import sys\n\nsys.exit(3)", "bad.py:3 cannot be loaded: Broke: SystemExit was raised: 3"),
+        ("raise KeyboardInterrupt", "bad.py:1 cannot be loaded: Broke: KeyboardInterrupt"),
+        ("def f(:", "bad.py:1 cannot be loaded: SyntaxError"),
+        ("import nowhere_at_all", "bad.py:1 cannot be loaded: ModuleNotFoundError"),
+        ("\n\ndef f(day: 'Dya') -> str: ...", "bad.py:3: f: NameError: name 'Dya' is not defined"),
+        ("\ndef f(a: complex) -> str: ...", "bad.py:2: f: "),
+        ("class F:\n def __call__(self, a: 'Dya'): ...\nf = F()", "bad.py: "),
+    ],
+)
+def test_code_that_cannot_be_used_is_told_with_its_line(
+    tmp_path: Path, tools: str, expected: str
+) -> None:
+    broken = said(tmp_path, '[[tools]]\npython = "bad.py:f"', bad__py=tools)
+    assert broken.startswith(f"agent.toml:1:3: tools[0]: {expected}")
+    assert len(broken.splitlines()) == 1
+    left = any("bad_py" in name and tmp_path.name in name for name in sys.modules)
+    assert left != ("cannot be loaded" in broken)
 
 
 def test_a_transfer_may_only_go_where_the_file_says(tmp_path: Path) -> None:

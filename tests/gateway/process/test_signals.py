@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import socket
 import subprocess
@@ -60,6 +61,23 @@ def test_a_third_signal_ends_the_process_at_once(tmp_path: Path) -> None:
         assert phone.outcome is not None
         assert process.process.wait(10) == -signal.SIGTERM
         assert reason(process.lines()) == []
+
+
+OTHERS = ("SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGHUP", "SIGALRM", "SIGIO", "SIGPROF", "SIGRTMIN")
+
+
+def test_no_other_signal_ends_anything_and_each_is_told(tmp_path: Path) -> None:
+    with gateway(LONG, folder=tmp_path) as process:
+        signals = [signal.Signals[name] for name in OTHERS]
+        stopped(process, [*signals, signal.SIGTERM, signal.SIGTERM], 0.1)
+        assert process.process.wait(30) == 0
+        assert reason(process.lines()) == [("agent", "drained")]
+        messages = [json.loads(raw) for raw in process.messages.read_bytes().splitlines()]
+    told = {line["event"]: line for line in messages}
+    assert told["reload"]["signal"] == "SIGHUP"
+    assert "journal" in told["stacks"]["threads"]
+    ignored = [line["signal"] for line in messages if line["event"] == "signal_ignored"]
+    assert set(OTHERS) - {"SIGQUIT", "SIGHUP"} == set(ignored)
 
 
 def served(folder: Path, sections: dict[str, dict[str, object]]) -> tuple[int, str]:
