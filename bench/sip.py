@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateway.call.pacer import Pacer
+from gateway.doors.judgement import Doors, Keys
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
 from gateway.ports import Leg, LineEvent, Refusal
@@ -109,10 +110,10 @@ def _serve(port: int) -> None:
     async def main() -> None:
         answer = _Answer()
         settings = SipSettings(host="127.0.0.1", udp=port, tcp=None, rate=10_000.0)
-        line = SipLine(settings, answer, default_agent="tone")
+        line = SipLine(settings, answer, Doors(Keys()), default_agent="tone")
         answer.pacer.start()
         async with asyncio.TaskGroup() as group:
-            group.create_task(line.run())
+            group.create_task(line.run(lambda: None))
             while True:
                 late = answer.pacer.lateness
                 print(

@@ -25,8 +25,8 @@ from websockets.frames import Opcode
 from websockets.server import ServerProtocol
 
 from gateway.lines.twilio import wire
-from gateway.lines.websocket.socket import MediaSocket, SocketLimits
-from gateway.lines.websocket.upgrade import Upgrades
+from gateway.lines.websocket.socket import MediaSocket
+from gateway.lines.websocket.upgrade import SocketDoor, Upgrades
 
 PAYLOAD = bytes(160)
 """20 ms of mu-law."""
@@ -140,7 +140,7 @@ CANDIDATES: dict[str, Any] = {
     "uvicorn + websockets (ASGI)": "websockets",
     "uvicorn + websockets Sans-IO (ASGI)": "websockets-sansio",
     "uvicorn + websockets Sans-IO (callbacks)": SansIo,
-    "uvicorn + picows (callbacks)": Upgrades("/twilio/stream", lambda ask: Owner(), SocketLimits()),
+    "uvicorn + picows (callbacks)": Upgrades({"/twilio/stream": SocketDoor(lambda ask: Owner())}),
 }
 
 

@@ -119,7 +119,7 @@ async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> Non
     sampler = Sampler()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
-        group.create_task(line.run())
+        group.create_task(line.run(lambda: None))
         pacer.start()
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.01)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 from msgspec import Meta
 
-from gateway.lines.sip.settings import SipSettings
-from gateway.lines.twilio.settings import TwilioSettings
-from gateway.lines.webrtc.settings import WebrtcSettings
+from gateway.lines.table import LINES
 from gateway.plumbing.toml_file import EMPTY, decode, read
 from gateway.web.settings import WebSettings
 from inference.runtime import RuntimeSettings
@@ -110,21 +108,45 @@ class AgentsSettings:
     "where the agents' tools keep what they write"
 
 
+def _lines() -> Mapping[str, Any]:
+    return {name: kind.settings() for name, kind in LINES.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything the operator decides."""
 
     server: ServerSettings = field(default_factory=ServerSettings)
     agents: AgentsSettings = field(default_factory=AgentsSettings)
-    twilio: TwilioSettings = field(default_factory=TwilioSettings)
-    sip: SipSettings = field(default_factory=SipSettings)
-    webrtc: WebrtcSettings = field(default_factory=WebrtcSettings)
+    lines: Mapping[str, Any] = field(default_factory=_lines)
+    "by their names in the table of lines, each of which is a section of the file"
     web: WebSettings = field(default_factory=WebSettings)
     turn: DefaultTurnSettings = field(default_factory=DefaultTurnSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     recording: RecordingSettings = field(default_factory=RecordingSettings)
     log: LogSettings = field(default_factory=LogSettings)
+
+    def line(self, kind: type[T]) -> T:
+        """Give what was decided about the line that has settings of this kind."""
+        return next(each for each in self.lines.values() if isinstance(each, kind))
+
+
+def sections() -> type[Any]:
+    """Make the schema of a settings file: a section for each field, and one for each line."""
+    hints = get_type_hints(Settings)
+    kinds: list[tuple[str, type[Any]]] = []
+    for each in fields(Settings):
+        if each.name == "lines":
+            kinds += [(name, kind.settings) for name, kind in LINES.items()]
+        else:
+            kinds.append((each.name, hints[each.name]))
+    return make_dataclass(
+        "Sections",
+        [(name, kind, field(default_factory=kind)) for name, kind in kinds],
+        frozen=True,
+        slots=True,
+    )
 
 
 def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -135,27 +157,29 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     if path is None and DEFAULT_FILE.exists():
         path = DEFAULT_FILE
     file = EMPTY if path is None else read(path)
-    settings = decode(Settings, file)
+    found = decode(sections(), file)
+    found = with_secrets(found, os.environ if environment is None else environment)
+    table = {each.name: getattr(found, each.name) for each in fields(found)}
     if path is not None:
-        settings = rooted(settings, path.parent)
-    return with_secrets(settings, os.environ if environment is None else environment)
+        table = rooted(table, path.parent)
+    lines = {name: table.pop(name) for name in LINES}
+    return Settings(**table, lines=lines)
 
 
-def rooted(settings: Settings, folder: Path) -> Settings:
+def rooted(sections: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Take relative paths of all sections from a folder."""
-    sections: dict[str, Any] = {}
-    for section in fields(settings):
-        values = getattr(settings, section.name)
+    found: dict[str, Any] = {}
+    for name, values in sections.items():
         paths = {
             each.name: folder / value
             for each in fields(values)
             if isinstance(value := getattr(values, each.name), Path)
         }
-        sections[section.name] = replace(values, **paths)
-    log: LogSettings = sections["log"]
+        found[name] = replace(values, **paths)
+    log: LogSettings = found["log"]
     if log.path != "-":
-        sections["log"] = replace(log, path=str(folder / log.path))
-    return Settings(**sections)
+        found["log"] = replace(log, path=str(folder / log.path))
+    return found
 
 
 def with_secrets(settings: T, environment: Mapping[str, str]) -> T:
@@ -175,8 +199,9 @@ def secrets(settings: DataclassInstance) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in fields(settings):
         value = getattr(settings, each.name)
-        if is_dataclass(value) and not isinstance(value, type):
-            found |= secrets(value)
-        elif variable := each.metadata.get("env"):
+        for inner in value.values() if isinstance(value, Mapping) else (value,):
+            if is_dataclass(inner) and not isinstance(inner, type):
+                found |= secrets(inner)
+        if variable := each.metadata.get("env"):
             found[variable] = str(value)
     return found

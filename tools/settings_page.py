@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from gateway.config import Settings
+from gateway.config import sections
 from gateway.plumbing.field_docs import field_docs
 from gateway.plumbing.toml_file import describe, show
 
@@ -35,8 +35,9 @@ parley check -c parley.toml
 def page() -> str:
     """Give the whole page."""
     parts = [HEAD]
-    for section in dataclasses.fields(Settings):
-        kind: Any = get_type_hints(Settings)[section.name]
+    schema = sections()
+    for section in dataclasses.fields(schema):
+        kind: Any = get_type_hints(schema)[section.name]
         parts.append(f"## `[{section.name}]`\n\n{_first_line(kind)}\n")
         rows = "\n".join(_rows(kind))
         parts.append(f"| setting | default | allowed | |\n|---|---|---|---|\n{rows}\n")

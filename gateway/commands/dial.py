@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
     from gateway.commands.shared.own_gateway import address_of
     from gateway.doors.owner import bearer, proof
+    from gateway.lines.sip.settings import SipSettings
 
     chosen = settings(args)
     body = {
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     }
     url = f"{address_of(chosen.server)}/sip/calls"
     try:
-        key = chosen.sip.api_key
+        key = chosen.line(SipSettings).api_key
         headers = bearer(key) if key else proof(url)
     except ValueError as error:
         complain(str(error))
@@ -98,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _error(response: Any) -> str:
+    if response.status_code == 404:
+        return "the gateway has no SIP line: sip.enabled is false"
     try:
         return str(_event(response.content)["error"])
     except (ValueError, KeyError):

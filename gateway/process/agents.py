@@ -28,6 +28,7 @@ from gateway.backends.listening import Listening
 from gateway.backends.speech_models import KINDS, with_key
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.events import CallInfo
+from gateway.lines.table import LINES
 from gateway.ports import Backend
 from gateway.process.reading import Reading
 from gateway.process.ready_agent import Engagement
@@ -82,8 +83,12 @@ class Crew:
 
     def _rates(self) -> tuple[int, ...]:
         """Give the rates at which callers will want fixed lines at once."""
-        webrtc = self._settings.webrtc
-        return (PHONE_RATE, webrtc.rate) if webrtc.enabled else (PHONE_RATE,)
+        rates = dict.fromkeys((PHONE_RATE,))
+        for name, kind in LINES.items():
+            chosen = self._settings.lines[name]
+            if not kind.off(chosen):
+                rates |= dict.fromkeys(kind.rates(chosen))
+        return tuple(rates)
 
     async def _warm(self) -> None:
         """Use voice and recogniser once: the first use of a model takes up to a second longer."""

@@ -8,6 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -24,16 +25,17 @@ from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.config import Settings, secrets
 from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import Owner
-from gateway.lines.sip.http import routes as sip_routes
-from gateway.lines.sip.line import SipLine
-from gateway.lines.twilio.line import TwilioLine
-from gateway.lines.webrtc.line import WebrtcLine
+from gateway.lines.port import LineNeeds
+from gateway.lines.sip.settings import SipSettings
+from gateway.lines.webrtc.settings import WebrtcSettings
+from gateway.lines.websocket.upgrade import Upgrades
 from gateway.observe.journal import Journal
 from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.starting import bind
 from gateway.process import health
 from gateway.process.agents import Crew
 from gateway.process.call_factory import Exchange
+from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
 from gateway.web.door import Door
 from gateway.web.site import site
@@ -86,35 +88,27 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
         exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
         pacer = Pacer(time.sleep)
         switchboard = Switchboard(pacer, exchange.make, crew.knows, _admission(settings))
-        doors = Doors(Keys(owner.token, settings.sip.api_key, settings.webrtc.api_key))
-        twilio = TwilioLine(settings.twilio, switchboard, settings.agents.default, doors)
-        webrtc = WebrtcLine(settings.webrtc, switchboard, settings.agents.default, doors)
-        sip = _sip(settings, switchboard, crew)
-        pages = site(settings, switchboard, crew.names, doors)
+        doors = _doors(settings, owner)
+        needs = LineNeeds(switchboard, settings.agents.default, doors, partial(_speak, crew))
+        lines = Lines(settings, needs)
+        pages = site(settings, switchboard, crew.names, lines.standings, doors)
         # Each line and page brings its own.
-        routes = [
-            *twilio.routes(),
-            *webrtc.routes(),
-            *pages.routes(),
-            *sip_routes(lambda: sip, doors),
-            *health.routes(switchboard, pacer, doors),
-        ]
-        server = _server(settings, routes, twilio)
+        routes = [*lines.routes(), *pages.routes(), *health.routes(switchboard, pacer, doors)]
+        server = _server(routes, lines.upgrades())
         async with asyncio.TaskGroup() as group:
-            keeping = [group.create_task(_run(sip))]
-            completed = asyncio.Event()
-            keeping.append(group.create_task(crew.run(completed)))
+            completed, up = asyncio.Event(), asyncio.Event()
+            keeping = group.create_task(crew.run(completed))
             await completed.wait()
+            group.create_task(lines.run(up.set))
             serving = group.create_task(server.serve(sockets))
-            group.create_task(webrtc.run())
-            group.create_task(_announce(server, ready, stopping.asked, serving))
+            group.create_task(_announce(server, up, ready, stopping.asked, serving))
+            group.create_task(_drain(stopping.asked, lines))
             pacer.start()
             await switchboard.run(stopping.asked, stopping.hurried)
             server.should_exit = True
-            for part in (pages, webrtc, pacer):
+            for part in (pages, lines, pacer):
                 part.stop()
-            for task in keeping:
-                task.cancel()
+            keeping.cancel()
     finally:
         if recorder is not None:
             recorder.close()  # first: what it could not write is told in the log
@@ -124,6 +118,11 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
 def _journal(settings: Settings, owner: Owner) -> Journal:
     hidden = (*secrets(settings).values(), owner.token)
     return Journal(settings.log, hidden, clock=asyncio.get_running_loop().time)
+
+
+def _doors(settings: Settings, owner: Owner) -> Doors:
+    sip, web = settings.line(SipSettings), settings.line(WebrtcSettings)
+    return Doors(Keys(owner.token, sip.api_key, web.api_key))
 
 
 def _admission(settings: Settings) -> AdmissionSettings:
@@ -168,30 +167,23 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-async def _run(sip: SipLine | None) -> None:
-    """Serve the SIP line, where there is one."""
-    if sip is not None:
-        await sip.run()
+async def _speak(crew: Crew, agent: str, text: str, rate: int) -> bytes:
+    return (await crew.engage(agent).lines.render(text, rate)).pcm
 
 
-def _sip(settings: Settings, switchboard: Switchboard, crew: Crew) -> SipLine | None:
-    """Make the SIP line, where it is switched on."""
-
-    async def speak(agent: str, text: str, rate: int) -> bytes:
-        return (await crew.engage(agent).lines.render(text, rate)).pcm
-
-    if not settings.sip.enabled:
-        return None
-    return SipLine(settings.sip, switchboard, default_agent=settings.agents.default, speak=speak)
+async def _drain(asked: asyncio.Event, lines: Lines) -> None:
+    """Tell the lines when no more calls are answered."""
+    await asked.wait()
+    lines.drain()
 
 
-def _server(settings: Settings, routes: list[BaseRoute], twilio: TwilioLine) -> _Server:
+def _server(routes: list[BaseRoute], upgrades: Upgrades) -> _Server:
     config = uvicorn.Config(
         # Who goes away within a request is no failure of ours.
         Starlette(routes=routes, exception_handlers={ClientDisconnect: _gone}),
         loop="none",
         http=Door(),  # type: ignore[arg-type]
-        ws=twilio.upgrades(),  # type: ignore[arg-type]
+        ws=upgrades,  # type: ignore[arg-type]
         lifespan="off",
         access_log=False,
         log_config=None,
@@ -207,16 +199,18 @@ def _gone(_request: Request, _error: Exception) -> Response:
 
 async def _announce(
     server: _Server,
+    up: asyncio.Event,
     ready: Callable[[str], None],
     stop: asyncio.Event,
     serving: asyncio.Task[None],
 ) -> None:
-    """Say where the gateway listens, once it does."""
+    """Say where the gateway listens, once it does and every line is `up`."""
     while not server.started:
         if serving.done():
             stop.set()
             return
         await asyncio.sleep(0.01)
+    await up.wait()
     _settle_memory()
     host, port = server.servers[0].sockets[0].getsockname()[:2]
     ready(f"http://{host}:{port}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.config import Settings, load, secrets, with_secrets
+from gateway.lines.twilio.settings import TwilioSettings
 from gateway.plumbing.toml_file import TomlError
 
 
@@ -140,7 +141,7 @@ class Outer:
 
 def test_secrets_are_filled_into_their_lines() -> None:
     settings = load(None, {"TWILIO_AUTH_TOKEN": "0123456789"})
-    assert settings.twilio.auth_token == "0123456789"
+    assert settings.line(TwilioSettings).auth_token == "0123456789"
     assert "0123456789" not in repr(settings)
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gateway.config import Settings, secrets
+from gateway.lines.port import Place
+from gateway.lines.table import LINES
 
 if TYPE_CHECKING:
     from gateway.agents.loading import Agent
@@ -37,9 +39,7 @@ def look(settings: Settings) -> Iterator[Finding]:
         _runtime,
         _agents,
         _server,
-        _twilio,
-        _sip,
-        _webrtc,
+        _lines,
         _secrets,
         _turn,
         _log,
@@ -149,33 +149,15 @@ def _server(settings: Settings) -> Iterator[Finding]:
     yield Finding("server", "good", said)
 
 
-def _twilio(settings: Settings) -> Iterator[Finding]:
-    twilio = settings.twilio
-    address = twilio.public_url or f"http://{settings.server.host}:{settings.server.port}"
-    said = f"webhook at {address}/twilio/voice"
-    if not twilio.public_url:
-        said += " (twilio.public_url is not set: as each request names it)"
-    yield Finding("twilio", "good", said)
-    if not twilio.require_signature:
-        said = "anybody may say that they are Twilio (twilio.require_signature is false)"
-        yield Finding("twilio", "note", said)
-    elif not twilio.signed:
-        said = "TWILIO_AUTH_TOKEN is not set: this machine's owner alone is taken for Twilio"
-        yield Finding("twilio", "note", said)
-
-
-def _sip(settings: Settings) -> Iterator[Finding]:
-    from gateway.lines.sip.checks import look as look_at_sip
-
-    for state, said in look_at_sip(settings.sip):
-        yield Finding("sip", state, said)
-
-
-def _webrtc(settings: Settings) -> Iterator[Finding]:
-    from gateway.lines.webrtc.checks import look as look_at_pages
-
-    for state, said in look_at_pages(settings.webrtc, settings.server.host):
-        yield Finding("webrtc", state, said)
+def _lines(settings: Settings) -> Iterator[Finding]:
+    place = Place(settings.server.host, settings.server.port)
+    for name, kind in LINES.items():
+        chosen = settings.lines[name]
+        if why := kind.off(chosen):
+            yield Finding(name, "note", f"off ({why})")
+            continue
+        for state, said in kind.checks(chosen, place):
+            yield Finding(name, state, said)
 
 
 def _secrets(settings: Settings) -> Iterator[Finding]:

@@ -64,6 +64,11 @@ class Accounts:
         """Say how a registration stands."""
         return self._registrations[name].state if name in self._registrations else "none"
 
+    def lacking(self) -> list[tuple[str, str]]:
+        """Name the trunks that do not register us as they should, and say how each stands."""
+        states = [(name, one.state) for name, one in self._registrations.items()]
+        return [(name, state) for name, state in states if state != "registered"]
+
     def answered(self, label: str, response: Response | None) -> None:
         """Take an answer; unknown labels are nobody's any more."""
         for name, registration in self._registrations.items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
 
+from gateway.lines.port import Said
 from gateway.lines.sip.accounts import account_of
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.register import (
@@ -21,17 +21,12 @@ from gateway.lines.sip.message.message import Request, Response
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
 
-Said = tuple[Literal["good", "note", "wrong"], str]
-
 PROBE_SECONDS = 3.0
 """For each trunk; one that answers later would not do for calls either."""
 
 
 def look(settings: SipSettings) -> Iterator[Said]:
     """Say what is found; asks the trunks."""
-    if not settings.enabled:
-        yield "note", "off (sip.enabled is false)"
-        return
     problem = settings.problem()
     if problem:
         yield ("note" if "everybody" in problem else "wrong"), problem

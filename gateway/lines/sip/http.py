@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from gateway.doors import table
 from gateway.doors.judgement import Doors
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
-from gateway.lines.sip.line import SipLine
+from gateway.lines.sip.dialler import Dialler
 from gateway.plumbing.wire_json import decode
 
 JSON = "application/json"
@@ -43,17 +43,14 @@ class Asked:
 _ASKED = msgspec.json.Decoder(Asked)
 
 
-def routes(line: Callable[[], SipLine | None], doors: Doors) -> list[BaseRoute]:
-    """Make the route; `line` gives the SIP line while it serves."""
+def routes(dialler: Dialler, doors: Doors) -> list[BaseRoute]:
+    """Make the route."""
 
     async def place(request: Request) -> Response:
         if doors.judge(table.SIP_CALLS, request.headers) is None:
             return _refused(request, doors)
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON:
             return JSONResponse({"error": f"an order is {JSON}"}, status_code=415)
-        serving = line()
-        if serving is None:
-            return JSONResponse({"error": "the SIP line is off"}, status_code=503)
         body = await request.body()
         try:
             if len(body) > LARGEST:
@@ -63,10 +60,10 @@ def routes(line: Callable[[], SipLine | None], doors: Doors) -> list[BaseRoute]:
                 asked.to, asked.agent, asked.trunk, asked.caller_id, asked.display_name,
                 asked.variables, asked.headers,
             )  # fmt: skip
-            serving.dialler.route(order)
+            dialler.route(order)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
-        return StreamingResponse(_lines(serving, order), media_type="application/x-ndjson")
+        return StreamingResponse(_lines(dialler, order), media_type="application/x-ndjson")
 
     return [Route("/sip/calls", place, methods=["POST"])]
 
@@ -82,7 +79,7 @@ def _refused(request: Request, doors: Doors) -> Response:
     return JSONResponse(said, status_code=401, headers={"WWW-Authenticate": "Bearer"})
 
 
-async def _lines(line: SipLine, order: DialOrder) -> AsyncIterator[bytes]:
+async def _lines(dialler: Dialler, order: DialOrder) -> AsyncIterator[bytes]:
     """Tell what happens; who stops listening before the answer cancels the call."""
     events: asyncio.Queue[dict[str, object] | DialOutcome] = asyncio.Queue(64)
 
@@ -90,9 +87,7 @@ async def _lines(line: SipLine, order: DialOrder) -> AsyncIterator[bytes]:
         if not events.full():
             events.put_nowait(event)
 
-    give_up = line.dialler.place(
-        order, lambda name, code: told({"event": name, "code": code}), told
-    )
+    give_up = dialler.place(order, lambda name, code: told({"event": name, "code": code}), told)
     try:
         while True:
             event = await events.get()

@@ -6,8 +6,11 @@ import asyncio
 from collections.abc import Callable
 
 import structlog
+from starlette.routing import BaseRoute
 
+from gateway.doors.judgement import Doors
 from gateway.events import CallerKey, CallInfo, TransferEnded
+from gateway.lines.port import Speak, Standing
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
 from gateway.lines.sip.admission import Admission, Verdict
@@ -30,6 +33,7 @@ from gateway.lines.sip.dialogs.vocabulary import (
     Ring,
     TransferWent,
 )
+from gateway.lines.sip.http import routes
 from gateway.lines.sip.identity import call_info
 from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.message.message import Request, Response
@@ -37,7 +41,8 @@ from gateway.lines.sip.music import music
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.transactions.hop import Timers
-from gateway.lines.sip.transfers import Speak, Transfers
+from gateway.lines.sip.transfers import Transfers
+from gateway.lines.websocket.upgrade import SocketDoor
 from gateway.ports import Answer
 
 log = structlog.get_logger("sip")
@@ -50,6 +55,7 @@ class SipLine:
         self,
         settings: SipSettings,
         answer: Answer,
+        doors: Doors,
         *,
         default_agent: str = "",
         timers: Timers | None = None,
@@ -59,28 +65,53 @@ class SipLine:
         self.settings = settings
         self.network = SipNetwork(settings, self, timers)
         self._answer = answer
+        self._doors = doors
         self._admission = Admission(settings, answer, default_agent, token)
         self._accounts = Accounts(settings, self.network)
         self._desk = Desk(settings, self.network, self)
         self._transfers = Transfers(self._desk, self.network, speak, music(settings.hold_music))
         self.dialler = Dialler(settings, self.network, self._desk, answer, default_agent)
         self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._desk)
 
-    async def run(self, ready: Callable[[], None] | None = None) -> None:
-        """Serve until cancelled; raises OSError when a port is taken."""
+    def routes(self) -> list[BaseRoute]:
+        """Give the route by which calls are placed."""
+        return routes(self.dialler, self._doors)
+
+    def sockets(self) -> dict[str, SocketDoor]:
+        """Nothing: the line has sockets of its own."""
+        return {}
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Serve until `stop`; raises OSError when a port is taken."""
         async with asyncio.TaskGroup() as group:
             await self.network.open(group)
             self._transfers.group = self.dialler.group = group
             self._accounts.begin()
-            if ready is not None:
-                ready()
+            ready()
             try:
-                await asyncio.Event().wait()
+                await self._stop.wait()
             finally:
                 await asyncio.shield(self._leave())
+
+    def drain(self) -> None:
+        """Take the registrations back, so that new calls are sent elsewhere."""
+        self._accounts.leave()
+
+    def stop(self) -> None:
+        """Let `run` end."""
+        self._stop.set()
+
+    def standing(self) -> Standing:
+        """Say where the line listens, and which trunks do not register it."""
+        settings = self.settings
+        bound = (("UDP", settings.udp), ("TCP", settings.tcp), ("TLS", settings.tls))
+        said = ", ".join(f"{name} {port}" for name, port in bound if port is not None)
+        lacking = [f"{name}: {state}" for name, state in self._accounts.lacking()]
+        return Standing("note" if lacking else "ready", "; ".join([said, *lacking]))
 
     async def _leave(self) -> None:
         """Say goodbye to everybody: BYE, and the registrations taken back."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
 from gateway.events import CallInfo, TransferEnded
+from gateway.lines.port import Speak
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialogs.core import CallKey
@@ -37,10 +38,6 @@ SUMMARY_SECONDS = 8.0
 
 LEAVE_AFTER = 0.5
 """Seconds between a transfer's success and our BYE, if the far side did not hang up itself."""
-
-
-Speak = Callable[[str, str, int], Awaitable[bytes]]
-"""Gives the sound of an agent's words, as 16-bit samples at a rate; raises OSError."""
 
 
 @dataclass(slots=True)

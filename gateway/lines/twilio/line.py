@@ -12,6 +12,7 @@ from starlette.routing import Route
 from gateway.doors.judgement import Doors
 from gateway.doors.table import STREAM, Who
 from gateway.events import CallInfo
+from gateway.lines.port import Standing
 from gateway.lines.twilio import signature, stream, wire
 from gateway.lines.twilio.leg import TwilioLeg
 from gateway.lines.twilio.rest import TwilioRest
@@ -32,7 +33,7 @@ from gateway.lines.websocket.socket import (
     SocketLimits,
     SocketOwner,
 )
-from gateway.lines.websocket.upgrade import UpgradeAsk, UpgradeRefusal, Upgrades
+from gateway.lines.websocket.upgrade import SocketDoor, UpgradeAsk, UpgradeRefusal
 from gateway.ports import Answer
 from media.codec import WireForm
 
@@ -46,7 +47,6 @@ class TwilioLine:
     """Lets calls in; afterwards each has its own leg, which the line only knows by name.
 
     Make it on the running loop.
-    `routes` go into the HTTP application, `upgrades` into `uvicorn.Config(ws=...)`.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class TwilioLine:
         self._default_agent = default_agent
         self._http = http_client
         self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
         self._gate = Gate(settings, doors)
         self._tickets = Tickets(settings.token_seconds)
         self._rests: dict[str, TwilioRest] = {}
@@ -86,10 +87,28 @@ class TwilioLine:
         )
         return webhooks.routes()
 
-    def upgrades(self, other: Callable[..., asyncio.BaseProtocol] | None = None) -> Upgrades:
-        """Give what uvicorn hands WebSockets to; `other` serves all paths but the line's own."""
+    def sockets(self) -> dict[str, SocketDoor]:
+        """Give who takes media streams."""
         limits = SocketLimits(max_message=self.settings.max_message)
-        return Upgrades(STREAM_PATH, self._upgrade, limits, other)
+        return {STREAM_PATH: SocketDoor(self._upgrade, limits)}
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Serve until `stop`: everything comes over the gateway's HTTP port."""
+        ready()
+        await self._stop.wait()
+
+    def drain(self) -> None:
+        """Nothing: what Twilio asks from now on is refused by `Answer`, in the webhook's words."""
+
+    def stop(self) -> None:
+        """Let `run` end."""
+        self._stop.set()
+
+    def standing(self) -> Standing:
+        """Say who may claim to be Twilio."""
+        if not self.settings.require_signature:
+            return Standing("note", "open to everybody")
+        return Standing("ready", "signed webhooks" if self.settings.signed else "the owner only")
 
     def _upgrade(self, ask: UpgradeAsk) -> SocketOwner | UpgradeRefusal:
         target = ask.path + (f"?{ask.query}" if ask.query else "")

@@ -5,18 +5,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Iterator
-from typing import Literal
 
+from gateway.lines.port import Said
 from gateway.lines.webrtc.settings import WebrtcSettings
 
-State = Literal["good", "note", "wrong"]
 
-
-def look(settings: WebrtcSettings, host: str) -> Iterator[tuple[State, str]]:
+def look(settings: WebrtcSettings, host: str) -> Iterator[Said]:
     """Say how each part is; `host` is where the gateway listens for HTTP."""
-    if not settings.enabled:
-        yield "good", "web pages cannot call (webrtc.enabled is false)"
-        return
     if problem := settings.problem():
         yield "wrong", problem
         return
@@ -26,7 +21,7 @@ def look(settings: WebrtcSettings, host: str) -> Iterator[tuple[State, str]]:
         yield "good", f"pages are told of {', '.join(settings.ice)}"
 
 
-def _callers(settings: WebrtcSettings) -> tuple[State, str]:
+def _callers(settings: WebrtcSettings) -> Said:
     pages = ", ".join(settings.origins)
     if settings.public:
         if not settings.origins:
@@ -39,7 +34,7 @@ def _callers(settings: WebrtcSettings) -> tuple[State, str]:
     return "good", "this machine's owner alone may call (neither PARLEY_API_KEY nor webrtc.public)"
 
 
-def _addresses(settings: WebrtcSettings, host: str) -> Iterator[tuple[State, str]]:
+def _addresses(settings: WebrtcSettings, host: str) -> Iterator[Said]:
     if not settings.addresses:
         here = ipaddress.ip_address(host).is_loopback if _is_address(host) else False
         said = "browsers are offered the address that their request came to"

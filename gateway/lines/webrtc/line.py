@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 from gateway.doors.judgement import Doors
 from gateway.events import CallInfo
+from gateway.lines.port import Standing
 from gateway.lines.webrtc.access import Access, Admitted, Caller, Denied
 from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.leg import WebrtcLeg
@@ -22,6 +24,7 @@ from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.signalling import Signalling
 from gateway.lines.webrtc.tokens import Passes
 from gateway.lines.webrtc.watch import Limits
+from gateway.lines.websocket.upgrade import SocketDoor
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Answer, Refusal
 
@@ -59,23 +62,37 @@ class WebrtcLine:
         self._loop = asyncio.get_running_loop()
 
     def routes(self) -> list[Route]:
-        """Give the routes of signalling; none where the line is switched off."""
-        if not self.settings.enabled:
-            return []
+        """Give the routes of signalling."""
         return Signalling(self).routes()
 
-    async def run(self) -> None:
+    def sockets(self) -> dict[str, SocketDoor]:
+        """Nothing: a page's messages come over the call's own data channel."""
+        return {}
+
+    async def run(self, ready: Callable[[], None]) -> None:
         """Carry calls until `stop`, then end those that are left."""
         async with asyncio.TaskGroup() as group:
             self._group = group
+            ready()
             await self._stop.wait()
             self._group = None
             for session in self.sessions.values():
                 session.end("gateway stopped")
 
+    def drain(self) -> None:
+        """Nothing: offers are refused by `Answer` from now on."""
+
     def stop(self) -> None:
         """Let `run` end."""
         self._stop.set()
+
+    def standing(self) -> Standing:
+        """Say which pages may call."""
+        if problem := self.settings.problem():
+            return Standing("note", problem)
+        if self.settings.public:
+            return Standing("ready", "open to everybody")
+        return Standing("ready", "with tokens" if self.settings.api_key else "the owner only")
 
     def now(self) -> float:
         """Give the loop's time."""

@@ -1,4 +1,4 @@
-"""Where a WebSocket upgrade goes: the media path to picows, any other path to uvicorn's own.
+"""Where a WebSocket upgrade goes: to the line that has its path, or nowhere.
 
 uvicorn serves HTTP and the WebSocket on one port; its `ws=` setting names what takes a connection
 over once the upgrade request is read.
@@ -11,7 +11,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -49,12 +49,22 @@ class UpgradeRefusal:
 Admit = Callable[[UpgradeAsk], SocketOwner | UpgradeRefusal]
 
 
+@dataclass(frozen=True, slots=True)
+class SocketDoor:
+    """Who lets in the WebSockets of a path, and what each of them may cost."""
+
+    admit: Admit
+    limits: SocketLimits = field(default_factory=SocketLimits)
+
+
 class _MediaProtocol(WSProtocol):  # type: ignore[misc]
     """picows on a connection that uvicorn accepted."""
 
-    def __init__(self, admit: Admit, limits: SocketLimits, connections: set[Any]) -> None:
+    def __init__(self, door: SocketDoor, connections: set[Any]) -> None:
+        limits = door.limits
+
         def choose(request: WSUpgradeRequest) -> WSListener | WSUpgradeResponseWithListener:
-            answer = admit(self._ask(request))
+            answer = door.admit(self._ask(request))
             if isinstance(answer, UpgradeRefusal):
                 refusal = WSUpgradeResponse.create_error_response(
                     answer.status, answer.text.encode()
@@ -126,15 +136,11 @@ class _MediaProtocol(WSProtocol):  # type: ignore[misc]
 class _Switch(asyncio.Protocol):
     """Holds a connection from uvicorn's hand-over until the path is read."""
 
-    def __init__(self, upgrades: Upgrades, config: Any, server_state: Any, app_state: Any) -> None:
+    def __init__(self, upgrades: Upgrades, connections: set[Any]) -> None:
         self._upgrades = upgrades
-        self._uvicorn = {
-            "config": config,
-            "server_state": server_state,
-            "app_state": app_state,
-        }
+        self._connections = connections
         self._transport: asyncio.Transport | None = None
-        self._chosen: Any = None
+        self._chosen: _MediaProtocol | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are no subclasses of asyncio's.
@@ -143,7 +149,7 @@ class _Switch(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
         if self._chosen is None:
-            self._chosen = self._upgrades.choose(data, self._uvicorn)
+            self._chosen = _MediaProtocol(self._upgrades.door(data), self._connections)
             self._chosen.connection_made(self._transport)
             # uvicorn makes this object the protocol after this call; take its place right after.
             loop = asyncio.get_running_loop()
@@ -152,6 +158,7 @@ class _Switch(asyncio.Protocol):
 
     def _step_aside(self) -> None:
         assert self._transport is not None
+        assert self._chosen is not None
         if not self._transport.is_closing():
             self._transport.set_protocol(self._chosen)
 
@@ -163,35 +170,25 @@ class _Switch(asyncio.Protocol):
 class Upgrades:
     """What `uvicorn.Config(ws=...)` is given."""
 
-    def __init__(
-        self,
-        path: str,
-        admit: Admit,
-        limits: SocketLimits,
-        other: Callable[..., asyncio.BaseProtocol] | None = None,
-    ) -> None:
-        """Serve `path` here; `other` is a uvicorn WebSocket protocol for all other paths."""
-        self._path = path.encode()
-        self._admit = admit
-        self._limits = limits
-        self._other = other
+    def __init__(self, doors: Mapping[str, SocketDoor]) -> None:
+        """Serve each path by its door; there is nothing on any other."""
+        self._doors = {path.encode(): door for path, door in doors.items()}
 
     def __call__(
         self, config: Any, server_state: Any, app_state: Any, _loop: object = None
     ) -> asyncio.Protocol:
-        return _Switch(self, config, server_state, app_state)
+        return _Switch(self, server_state.connections)
 
-    def choose(self, head: bytes, uvicorn: dict[str, Any]) -> Any:
-        """Make the protocol for an upgrade request."""
-        target = head.split(b" ", 2)[1].partition(b"?")[0]
-        if target != self._path and self._other is not None:
-            return self._other(**uvicorn)
-        admit = self._admit if target == self._path else _nothing_here
-        return _MediaProtocol(admit, self._limits, uvicorn["server_state"].connections)
+    def door(self, head: bytes) -> SocketDoor:
+        """Find the door that an upgrade request asks for."""
+        return self._doors.get(head.split(b" ", 2)[1].partition(b"?")[0], _NOTHING)
 
 
 def _nothing_here(_ask: UpgradeAsk) -> UpgradeRefusal:
     return UpgradeRefusal(404, "no WebSocket here")
+
+
+_NOTHING = SocketDoor(_nothing_here)
 
 
 def _without_other_connection_options(head: bytes) -> bytes:

@@ -17,6 +17,7 @@ from gateway.caller.report import CallReport
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
 from gateway.ports import Refusal
+from tests.support.owner import DOORS
 from tests.support.sip_answers import Parties, tone
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ async def called(
 ) -> CallReport:
     """Serve, call, and give what the caller measured."""
     ready = asyncio.Event()
-    line = SipLine(SipSettings(host="127.0.0.1", udp=0, tcp=0), parties, default_agent="x")
+    line = SipLine(SipSettings(host="127.0.0.1", udp=0, tcp=0), parties, DOORS, default_agent="x")
     parties.pacer.start()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(line.run(ready.set))

@@ -19,6 +19,7 @@ import uvloop
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.transactions.hop import Timers
+from tests.support.owner import DOORS
 from tests.support.peers import package_of
 from tests.support.sip_answers import Parties, Party
 
@@ -53,7 +54,7 @@ async def served(
     parties = parties or Parties()
     values: dict[str, Any] = {"host": "127.0.0.1", "udp": 0, "tcp": None, **settings}
     ready = asyncio.Event()
-    line = SipLine(SipSettings(**values), parties, default_agent="test", timers=timers)
+    line = SipLine(SipSettings(**values), parties, DOORS, default_agent="test", timers=timers)
     parties.pacer.start()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(line.run(ready.set))

@@ -12,6 +12,7 @@ import pytest
 from gateway.__main__ import main
 from gateway.commands.shared.checks import Finding, look, unwritable
 from gateway.config import Settings
+from gateway.lines.twilio.settings import TwilioSettings
 
 
 def found(settings: Settings, about: str) -> list[tuple[str, str]]:
@@ -102,7 +103,8 @@ def test_a_fallback_that_is_allowed_is_told() -> None:
 def test_unsigned_requests_and_missing_secrets_are_told() -> None:
     base = Settings()
     assert "note" in [state for state, _ in found(base, "twilio")]
-    signed = replace(base, twilio=replace(base.twilio, auth_token="0123456789abcdef"))
+    twilio = TwilioSettings(auth_token="0123456789abcdef")
+    signed = replace(base, lines={**base.lines, "twilio": twilio})
     assert [state for state, _ in found(signed, "twilio")] == ["good"]
     there, missing = found(signed, "secrets")
     assert there == ("good", "set in the environment: TWILIO_AUTH_TOKEN")

@@ -20,10 +20,10 @@ from tests.support.owner import OWNER
 
 
 async def posted(
-    line: SipLine | None, body: Any, headers: dict[str, str] | None = None
+    line: SipLine, body: Any, headers: dict[str, str] | None = None
 ) -> tuple[int, list[dict[str, Any]]]:
     """Post to the route from this machine; give the status and the JSON lines."""
-    app = Starlette(routes=routes(lambda: line, Doors(Keys(OWNER, sip="secret"))))
+    app = Starlette(routes=routes(line.dialler, Doors(Keys(OWNER, sip="secret"))))
     transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1234))
     headers = {
         "Content-Type": "application/json",
@@ -97,10 +97,6 @@ def test_what_is_no_order_is_refused(body: Any) -> None:
             assert told[0]["error"]
 
     run(work)
-
-
-def test_without_a_line_nothing_is_placed() -> None:
-    assert asyncio.run(posted(None, {"to": "sip:a@b"}))[0] == 503
 
 
 def test_who_stops_listening_cancels_the_call() -> None:

@@ -20,6 +20,7 @@ from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
 from gateway.lines.sip.transfers import Speak
 from gateway.ports import Refusal
+from tests.support.owner import DOORS
 from tests.support.sip_answers import Parties, Party, tone
 
 
@@ -51,7 +52,7 @@ async def end(
     parties: Parties | None = None, speak: Speak | None = None, **more: Any
 ) -> AsyncIterator[End]:
     parties = parties or Parties(echo=False)
-    line = SipLine(settings(**more), parties, default_agent="desk", speak=speak)
+    line = SipLine(settings(**more), parties, DOORS, default_agent="desk", speak=speak)
     ready = asyncio.Event()
     parties.pacer.start()
     async with asyncio.TaskGroup() as group:

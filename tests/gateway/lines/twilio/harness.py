@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from gateway.doors.owner import bearer
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.twilio.settings import TwilioSettings
+from gateway.lines.websocket.upgrade import Upgrades
 from gateway.ports import Leg, LineEvent, Refusal
 from media.frame import AudioFrame
 from tests.support.owner import DOORS, OWNER
@@ -103,7 +104,6 @@ async def serving(
     settings: TwilioSettings | None = None,
     answer: FakeAnswer | None = None,
     http_client: Any = None,
-    other: Callable[..., asyncio.BaseProtocol] | None = None,
     settle: float = 60.0,
 ) -> AsyncIterator[Served]:
     """Serve a line; at the end, wait `settle` seconds and see that no connection is left open.
@@ -115,7 +115,7 @@ async def serving(
     line = TwilioLine(chosen, answer, "desk", DOORS, http_client=http_client)
     config = uvicorn.Config(
         Starlette(routes=line.routes()),
-        ws=line.upgrades(other),  # type: ignore[arg-type]
+        ws=Upgrades(line.sockets()),  # type: ignore[arg-type]
         lifespan="off",
         log_config=None,
         proxy_headers=False,

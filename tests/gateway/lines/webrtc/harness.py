@@ -90,10 +90,11 @@ async def serving(
     state = ServerState()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: HttpToolsProtocol(config, state, {}), "127.0.0.1", 0)
+    up = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(line.run())
+        group.create_task(line.run(up.set))
         parties.pacer.start()
-        await asyncio.sleep(0)
+        await up.wait()
         try:
             async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
                 port = server.sockets[0].getsockname()[1]

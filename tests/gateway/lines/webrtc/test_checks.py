@@ -25,7 +25,6 @@ def test_by_default_this_machine_may_call() -> None:
 @pytest.mark.parametrize(
     ("settings", "state", "said"),
     [
-        ({"enabled": False}, "good", "cannot call"),
         ({"token_key": "short"}, "wrong", "PARLEY_TOKEN_KEY"),
         ({"public": True}, "note", "webrtc.origins"),
         ({"public": True, "origins": (SITE,)}, "note", "anybody"),

@@ -1,14 +1,10 @@
-"""An upgrade goes to the media socket, to uvicorn's own WebSockets, or nowhere."""
+"""An upgrade goes to the line that has its path, or nowhere."""
 
 from __future__ import annotations
-
-import asyncio
-from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 from twilio.request_validator import RequestValidator
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.lines.twilio.settings import TwilioSettings
 from tests.gateway.lines.twilio.harness import OWNS, UPGRADE, Served, serving, upgrade
@@ -85,21 +81,7 @@ async def test_a_malformed_upgrade_is_a_bad_request(old: str, new: str) -> None:
     assert got.startswith("HTTP/1.1 400")
 
 
-async def test_other_paths_go_to_uvicorns_own_websockets() -> None:
-    made: list[Any] = []
-
-    def other(**uvicorn: Any) -> asyncio.BaseProtocol:
-        made.append(WebSocketsSansIOProtocol(**uvicorn))
-        return made[-1]  # type: ignore[no-any-return]
-
-    # Starlette has no such route and closes before accepting, which uvicorn says as 403.
-    async with serving(other=other) as served:
-        got = await answer(served, UPGRADE.replace("/twilio/stream", "/elsewhere"))
-    assert got.startswith("HTTP/1.1 403")
-    assert len(made) == 1
-
-
-async def test_other_paths_are_not_found_where_nothing_else_is_served() -> None:
+async def test_other_paths_are_not_found() -> None:
     async with serving() as served:
         got = await answer(served, UPGRADE.replace("/twilio/stream", "/elsewhere?a=b"))
     assert got.startswith("HTTP/1.1 404")

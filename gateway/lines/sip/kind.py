@@ -1,0 +1,29 @@
+"""The SIP line as the gateway knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateway.lines.port import Line, LineKind, LineNeeds, Place, Said
+from gateway.lines.sip.settings import SipSettings
+
+
+def _make(settings: SipSettings, needs: LineNeeds) -> Line:
+    from gateway.lines.sip.line import SipLine
+
+    return SipLine(
+        settings, needs.answer, needs.doors, default_agent=needs.agent, speak=needs.speak
+    )
+
+
+def _look(settings: SipSettings, _place: Place) -> Iterator[Said]:
+    from gateway.lines.sip.checks import look
+
+    return look(settings)
+
+
+def _off(settings: SipSettings) -> str:
+    return "" if settings.enabled else "sip.enabled is false"
+
+
+SIP = LineKind(SipSettings, _make, _look, _off)
