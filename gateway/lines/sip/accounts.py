@@ -60,10 +60,6 @@ class Accounts:
                 self._registrations[name] = registration
                 self._perform(name, registration.begin(self._loop.time()))
 
-    def state(self, name: str) -> str:
-        """Say how a registration stands."""
-        return self._registrations[name].state if name in self._registrations else "none"
-
     def lacking(self) -> list[tuple[str, str]]:
         """Name the trunks that do not register us as they should, and say how each stands."""
         states = [(name, one.state) for name, one in self._registrations.items()]

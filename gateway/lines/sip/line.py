@@ -122,10 +122,6 @@ class SipLine:
         await asyncio.sleep(0.05)  # what was just sent leaves the process
         await self.network.close()
 
-    def registration(self, trunk: str) -> str:
-        """Say how a trunk's registration stands: `registered`, `failed`, ..."""
-        return self._accounts.state(trunk)
-
     # --- calls that come in
 
     def invited(self, invited: Invited) -> None:

@@ -88,7 +88,7 @@ def test_a_call_of_two_turns_and_a_cut_in(running: GatewayProcess) -> None:
     assert cut_in.stop_delay < 1.0
     assert figures.audio_after_clear_seconds == 0
     interrupted = [line for line in lines if line.event == "interrupted" and line.fields["heard"]]
-    heard = interrupted[0].number("heard")
+    heard = interrupted[0].fields["heard"]
     assert heard == pytest.approx(cut_in.heard_of_reply, abs=0.1)
     assert reason(lines) == [("caller", "caller hung up")]
 

@@ -87,7 +87,7 @@ def test_registered_called_and_calling(tmp_path: Path) -> None:
             ):
                 await phone.printed("200 OK")
                 async with asyncio.timeout(10):
-                    while it.line.registration("pbx") != "registered":  # noqa: ASYNC110
+                    while it.line.standing().state != "ready":  # noqa: ASYNC110
                         await asyncio.sleep(0.05)
                 # Found by its registration, through the registrar.
                 await phone.command("dial", "sip:bot@example.test")
@@ -107,9 +107,9 @@ def test_registered_called_and_calling(tmp_path: Path) -> None:
                 assert abs(loudest(sound_of(party)) - 600) < 5
                 party.leg.hang_up("done")
                 await phone.saw("CALL_CLOSED")
-                it.line._accounts.leave()
+                it.line.drain()
                 async with asyncio.timeout(5):
-                    while it.line.registration("pbx") != "gone":  # noqa: ASYNC110
+                    while not it.line.standing().said.endswith("pbx: gone"):  # noqa: ASYNC110
                         await asyncio.sleep(0.05)
 
     run(work)
