@@ -7,7 +7,7 @@ that they win against what merely sounds alike and lose against what was clearly
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,20 @@ import numpy.typing as npt
 from gateway.backends.cascade.recognisers.moonshine_tokens import END
 
 Scores = npt.NDArray[np.float32]
+
+HOPELESS = 3.0
+"""Natural logarithms by which a path is left that falls behind the best: what is twenty times less
+likely does not win any more, and each path that is kept costs a step of the decoder.
+`python -m bench.recognise` counts as many wrong words without a bound as with this one."""
+
+UNLIKELY = 12.0
+"""Natural logarithms below the likeliest piece that no piece is looked at: it would be hopeless."""
+
+PLAUSIBLE = -2.0
+"""Logarithm of the probability (0.14) over which a piece of a draft is taken as it is. The draft
+was the likeliest as a whole in nearly the same sound, and two looks are better than one: of 764
+words 14.8 % were wrong with drafts from the first 70 % of each turn, 15.5 % without any, at half
+the steps; -0.1 saves a tenth of them."""
 
 BEGIN_BONUS = 1.0
 GO_ON_BONUS = 2.0
@@ -122,6 +136,21 @@ class Beam:
             return max(self._done, key=lambda each: each.score)
         return _written(max(self._paths, key=lambda each: each.score))
 
+    def accept(self, logits: Scores, draft: Sequence[int]) -> int:
+        """Take the beginning of a draft that the model itself would have written; say how much.
+
+        `logits` are the model's scores before each piece of the draft, and after its last.
+        Only for a beam that has not begun; what is accepted is as if it had been found.
+        """
+        path = self._paths[0]
+        for at, piece in enumerate(draft):
+            logs = _logarithms(logits[at : at + 1])[0]
+            if piece == END or logs[piece] < PLAUSIBLE or len(path.pieces) >= self._limit - 1:
+                break
+            path = next(each for each, grown in self._grow(path, logs) if grown == piece)
+        self._paths = [path]
+        return len(path.pieces)
+
     def advance(self, logits: Scores) -> Step | None:
         """Take the model's scores after each path (paths x pieces); None: `best` is final."""
         logs = _logarithms(logits)
@@ -132,6 +161,8 @@ class Beam:
         paths: list[_Path] = []
         parents: list[int] = []
         for path, parent, piece in reached:
+            if path.score < reached[0][0].score - HOPELESS:
+                break
             if piece == END:
                 self._done.append(_written(path, ended=True))
                 if self._width == 1:
@@ -159,7 +190,8 @@ class Beam:
         bonus = self._expected.next(path.node) if self._expected else {}
         # One more than the width, so that the end does not take a place.
         count = min(self._width + 1, len(logs))
-        likely = np.argpartition(logs, -count)[-count:].tolist()
+        near = np.flatnonzero(logs > logs.max() - UNLIKELY)
+        likely = near[np.argsort(logs[near])[-count:]].tolist()
         for piece in {*likely, *bonus}:
             model = path.model + float(logs[piece])
             if piece == END:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import soxr
 
 from gateway.backends.cascade.ports import Transcript
-from gateway.backends.cascade.recognisers.beam_search import Expected
+from gateway.backends.cascade.recognisers.beam_search import Expected, Written
 from gateway.backends.cascade.recognisers.caller_sound import SoundRing, speech_span, split
 from gateway.backends.cascade.recognisers.moonshine_model import RATE, MoonshineModel
 from gateway.backends.cascade.recognisers.moonshine_tokens import Tokens
@@ -70,6 +70,28 @@ AROUND = 0.3
 """Seconds taken on both sides of a turn, to find its edges anew and to have a margin around it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What was heard in one stretch of sound."""
+
+    text: str
+    pieces: tuple[int, ...]
+    "as the model wrote its first part, for a second look at the same"
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The last stretch that was looked at, and what was found."""
+
+    start: int
+    end: int
+    pieces: tuple[int, ...]
+
+
+SAME_START = 0.3
+"""Seconds by which two looks at one turn may differ in where it began."""
+
+
 class Moonshine:
     """Recogniser for all calls of the process: one pair of models, one stream a caller."""
 
@@ -107,23 +129,42 @@ class Moonshine:
     def write(
         self, samples: Samples, rate: int, hints: tuple[str, ...] = (), *, careful: bool = True
     ) -> str:
-        """Give the words of one turn, in the calling thread (tens of milliseconds).
+        """Return the words of one turn, in the calling thread (tens of milliseconds).
 
         Careless is for words that are only evidence: fewer ways kept in mind, heard once.
+        """
+        return self.hear(samples, rate, hints, careful=careful).text
+
+    def hear(
+        self,
+        samples: Samples,
+        rate: int,
+        hints: tuple[str, ...] = (),
+        *,
+        careful: bool = True,
+        draft: Sequence[int] = (),
+    ) -> Spoken:
+        """Return the words as `write` does, with what the next look at the same turn begins from.
+
+        `draft` is what an earlier look at this turn wrote; only what it got wrong costs anything.
         """
         chosen = self.settings
         span = speech_span(samples, rate)
         if span is None or span[1] - span[0] < chosen.shortest * rate:
-            return ""
+            return Spoken("", ())
         around = int(chosen.margin * rate)
         turn = samples[max(0, span[0] - around) : span[1] + around]
         model, tokens = self.load()
         expected = _expected(tokens, hints) if hints else None
-        words = [
-            _piece(model, tokens, self._prepare(piece, rate), chosen, expected, careful)
-            for piece in split(turn, rate, chosen.longest)
-        ]
-        return " ".join(each for each in words if each)
+        pieces: tuple[int, ...] = ()
+        texts: list[str] = []
+        for part in split(turn, rate, chosen.longest):
+            sound = self._prepare(part, rate)
+            best = _written(model, sound, chosen, expected, careful, () if texts else draft)
+            if not texts:
+                pieces = best.pieces
+            texts.append(_text(tokens, best, chosen))
+        return Spoken(" ".join(each for each in texts if each), pieces)
 
     def _prepare(self, samples: Samples, rate: int) -> Sound:
         """Bring sound to what the model expects: 16 kHz, -1 to 1, with an end."""
@@ -145,6 +186,7 @@ class MoonshineStream:
         self._rate = rate
         self._hints = hints
         self._ring = SoundRing(rate, recogniser.settings.kept)
+        self._last: _Look | None = None
 
     async def serve(self) -> None:
         """Return at once: there is nothing to keep."""
@@ -159,37 +201,54 @@ class MoonshineStream:
         samples = self._ring.take(start - around, end + around)
         begun = time.monotonic()
 
-        def job() -> str:
-            return self._recogniser.write(samples, self._rate, self._hints, careful=final)
+        def job() -> Spoken:
+            draft = self._draft(start, end)  # when it begins: the look before may be done by then
+            return self._recogniser.hear(
+                samples, self._rate, self._hints, careful=final, draft=draft
+            )
 
         try:
-            text = await self._runtime.run(
+            spoken = await self._runtime.run(
                 lambda: again(job), priority=Priority.DECISION if final else Priority.REPLY
             )
         except Exception as error:  # fence: refused by the pool, or broken in the models
             raise OSError(f"the recogniser failed: {in_words(error)}") from error
-        return Transcript(text, final=final, seconds=time.monotonic() - begun)
+        self._last = _Look(start, end, spoken.pieces)
+        return Transcript(spoken.text, final=final, seconds=time.monotonic() - begun)
+
+    def _draft(self, start: int, end: int) -> tuple[int, ...]:
+        """Return what an earlier look at the same turn wrote; nothing where it was another turn."""
+        last = self._last
+        if last is None or abs(start - last.start) > SAME_START * self._rate or end < last.end:
+            return ()
+        return last.pieces
 
     async def close(self) -> None:
         """Let go of the sound."""
         self._ring = SoundRing(self._rate, 0.1)
 
 
-def _piece(
+def _written(
     model: MoonshineModel,
-    tokens: Tokens,
     sound: Sound,
     chosen: MoonshineSettings,
     expected: Expected | None,
     careful: bool,
-) -> str:
-    """Give the words of at most `longest` seconds."""
+    draft: Sequence[int],
+) -> Written:
+    """Write down at most `longest` seconds."""
     width = chosen.width if careful else chosen.quick
-    best = model.write(model.hear(sound), len(sound), width=width, expected=expected)
+    best = model.write(model.hear(sound), len(sound), width=width, expected=expected, draft=draft)
     if careful and best.confidence < chosen.doubtful:
         faster = soxr.resample(sound, RATE, int(RATE * AGAIN))
-        again = model.write(model.hear(faster), len(faster), width=width, expected=expected)
+        again = model.write(
+            model.hear(faster), len(faster), width=width, expected=expected, draft=best.pieces
+        )
         best = max(best, again, key=lambda each: each.confidence)
+    return best
+
+
+def _text(tokens: Tokens, best: Written, chosen: MoonshineSettings) -> str:
     if best.confidence < chosen.hopeless:
         return ""
     text = tokens.text(best.pieces)

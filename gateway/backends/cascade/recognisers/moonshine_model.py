@@ -53,27 +53,29 @@ class MoonshineModel:
         return self._encoder({"input_values": batch, "attention_mask": mask}, None)[0]
 
     def write(
-        self, heard: Array, samples: int, *, width: int = 1, expected: Expected | None = None
+        self,
+        heard: Array,
+        samples: int,
+        *,
+        width: int = 1,
+        expected: Expected | None = None,
+        draft: Sequence[int] = (),
     ) -> Written:
-        """Write down what was heard in `samples` of sound, keeping `width` ways in mind."""
+        """Write down what was heard in `samples` of sound, keeping `width` ways in mind.
+
+        `draft` is what was found in nearly the same sound: all its pieces are checked in one step
+        of the decoder, and writing goes on where the model would have written something else.
+        """
         samples = max(samples, SHORTEST)
         limit = int(samples / RATE * PIECES_PER_SECOND) + MARGIN_PIECES
         beam = Beam(width, limit, expected)
-        # The mask is of the raw samples, not of what the encoder made of them.
-        mask: Array = np.ones((1, samples), np.int64)
-        inputs: dict[str, Array] = {
-            "input_ids": np.array([[START]], np.int64),
-            "encoder_hidden_states": heard,
-            "encoder_attention_mask": mask,
-            "use_cache_branch": np.array([False]),
-        }
-        empty = np.zeros((1, HEADS, 0, WIDTH), np.float32)
-        inputs |= {_past(name): empty for name in self._kept}
-        logits, *values = self._decoder(inputs, ["logits", *self._kept])
-        inputs |= {_past(name): value for name, value in zip(self._kept, values, strict=True)}
-        inputs["use_cache_branch"] = np.array([True])
+        logits, inputs = self._begin(heard, samples, draft)
+        kept = beam.accept(logits[0], draft)
+        for name in self._own:  # of the positions after what was accepted nothing is known
+            inputs[_past(name)] = inputs[_past(name)][:, :, : kept + 1]
+        scores = _last(logits[:, : kept + 1])
         rows = 1
-        while (step := beam.advance(_last(logits))) is not None:
+        while (step := beam.advance(scores)) is not None:
             if len(step.pieces) != rows:
                 # The sound is the same for every path; only its first row is ever read anew.
                 rows = len(step.pieces)
@@ -85,7 +87,27 @@ class MoonshineModel:
             inputs["input_ids"] = np.array(step.pieces, np.int64)[:, None]
             logits, *values = self._decoder(inputs, ["logits", *self._own])
             inputs |= {_past(name): value for name, value in zip(self._own, values, strict=True)}
+            scores = _last(logits)
         return beam.best
+
+    def _begin(
+        self, heard: Array, samples: int, draft: Sequence[int]
+    ) -> tuple[Array, dict[str, Array]]:
+        """Run the decoder over its start and a draft; give its scores and its inputs from then."""
+        # The mask is of the raw samples, not of what the encoder made of them.
+        mask: Array = np.ones((1, samples), np.int64)
+        inputs: dict[str, Array] = {
+            "input_ids": np.array([[START, *draft]], np.int64),
+            "encoder_hidden_states": heard,
+            "encoder_attention_mask": mask,
+            "use_cache_branch": np.array([False]),
+        }
+        empty = np.zeros((1, HEADS, 0, WIDTH), np.float32)
+        inputs |= {_past(name): empty for name in self._kept}
+        logits, *values = self._decoder(inputs, ["logits", *self._kept])
+        inputs |= {_past(name): value for name, value in zip(self._kept, values, strict=True)}
+        inputs["use_cache_branch"] = np.array([True])
+        return logits, inputs
 
     def _heard(self) -> list[str]:
         """Name the keys and values that were computed from the sound, once."""
