@@ -11,7 +11,7 @@ import pytest
 from gateway.backends.cascade.recognisers.moonshine import Moonshine
 from gateway.backends.cascade.recognisers.moonshine_model import Array
 from media.frame import AudioFrame
-from tests.media.speech import Recording, recording
+from tests.media.speech import recording
 
 RATE = 8000
 SAID = [
@@ -44,17 +44,19 @@ def differing(one: str, other: str) -> int:
     return sum(a != b for a, b in zip_longest(one.lower().split(), other.lower().split()))
 
 
-@pytest.mark.parametrize("said", SAID, ids=lambda each: each.name)
 def test_the_same_words_in_a_fraction_of_the_steps(
-    said: Recording, moonshine: Moonshine, monkeypatch: pytest.MonkeyPatch
+    moonshine: Moonshine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    samples = said.samples(mulaw=True)
     steps = Steps(moonshine, monkeypatch)
-    first = moonshine.hear(samples, RATE)
-    plain = steps.taken()
-    second = moonshine.hear(samples, RATE, draft=first.pieces)
-    assert differing(second.text, first.text) <= 2  # the second look may hear a word better
-    assert steps.taken() <= 0.5 * plain
+    plain = again = 0
+    for said in SAID:
+        samples = said.samples(mulaw=True)
+        first = moonshine.hear(samples, RATE)
+        plain += steps.taken()
+        second = moonshine.hear(samples, RATE, draft=first.pieces)
+        again += steps.taken()
+        assert differing(second.text, first.text) <= 2  # the second look may hear a word better
+    assert again <= 0.5 * plain
 
 
 def test_a_draft_of_something_else_changes_nothing(moonshine: Moonshine) -> None:
