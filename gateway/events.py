@@ -80,6 +80,8 @@ class CallStarted:
     """The leg is up; sound may flow."""
 
     info: CallInfo
+    recording: str | None = None
+    "name of the file that holds it, where it is recorded"
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,9 @@ class CallStartedLogged(_Logged, frozen=True, kw_only=True):
     "wire form of the line: `pcmu`, `pcma`, `l16`, `opus`"
     sip_call_id: str | None = None
     "by which the caller's side, and every proxy between, knows the call"
+    recording: str | None = None
+    """name of the file in `recording.folder`, where the call is recorded; another process that was
+    first takes the name, and this one's has `.2` before the ending"""
 
 
 class AnsweredByLogged(_Logged, frozen=True, kw_only=True):
@@ -214,6 +217,17 @@ class ToolLogged(_Logged, frozen=True, kw_only=True):
     "the caller's turn whose answer asked for it"
 
 
+class DeedLogged(_Logged, frozen=True, kw_only=True):
+    """A tool that changes the world began, or is over; that may be after the end of the call."""
+
+    name: str
+    key: str
+    "its idempotency key: the same for the same deed"
+    state: Literal["begun", "over"]
+    outcome: Literal["done", "failed", "timeout", "refused", "cancelled", "unknown"] | None = None
+    "where it is over; `unknown`: nobody could wait for its end any more"
+
+
 class KeyLogged(_Logged, frozen=True, kw_only=True):
     """The caller pressed a key."""
 
@@ -327,6 +341,7 @@ LogEvent = (
     | BackchannelLogged
     | ResumedLogged
     | ToolLogged
+    | DeedLogged
     | KeyLogged
     | InputDroppedLogged
     | IdleLogged

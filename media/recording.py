@@ -1,15 +1,14 @@
 """How a call becomes a stereo file: the caller left, the agent right, both where they sounded.
 
 The loop only appends to a deque; one thread for the process decodes, aligns and writes.
-It appends by opening, writing and closing, so that the header is right after every write: a
-process that is killed leaves a readable file, and recordings hold no file open between writes.
+The header is right after every write, so that a process that is killed leaves a readable file.
+A disk that is full, or files that cannot be opened, are tried again: what comes meanwhile is kept
+in memory up to a bound, and what goes past it is silent in the file and counted.
 """
 
 from __future__ import annotations
 
-import os
 import threading
-import wave
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from media import private
 from media.codec import WireForm
 from media.frame import Samples
+from media.wav_file import WavFile
 
 Side = Literal[0, 1]
 LEFT: Side = 0
@@ -40,12 +39,13 @@ INBOX_PIECES = 3000
 LONGEST_GAP = 3600
 """Seconds a position may jump ahead; more is a broken timestamp and not a pause."""
 
+KEPT_SECONDS = 60
+"""What is kept of a recording that cannot be written: 2 MB of a telephone call."""
+
+CLOSING_ROUNDS = 20
+"""How often the end of a recording is tried while the process goes on: ten seconds."""
+
 _BLOCK_SECONDS = 10
-
-_RIFF_LENGTH, _DATA_LENGTH = 4, 40
-"""Where a WAV file with a header of 44 bytes says how long it is and how long its sound is."""
-
-_LONGEST = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +80,20 @@ class StereoRecording:
         self,
         path: Path,
         rate: int,
-        failed: Callable[[str], None] | None = None,
+        told: Callable[[str], None] | None = None,
         group_reads: bool = False,
     ) -> None:
         """Begin a recording; made by `Recorder.open`, which says what the arguments are."""
-        self.path = path
+        self.file = WavFile(path, rate, group_reads)
         self.rate = rate
-        self.failed = failed or (lambda reason: None)
-        self.group_reads = group_reads
+        self.told = told or (lambda reason: None)
         self.dropped = 0
         """pieces not taken because too many waited"""
         self.lacking = 0
         """of those, what came while the call went on"""
+        self.lost = 0
+        """samples of each side that are silent in the file because the disk took nothing, or
+        because the file was removed"""
         self.late = 0
         """samples that came when their place was written already"""
         self.seconds = 0.0
@@ -102,6 +104,11 @@ class StereoRecording:
         """set when the file is complete, or given up"""
         self._inbox: deque[_Piece] = deque()
         self._closed = False
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or will be."""
+        return self.file.path
 
     def left(self, start: int, sound: bytes, form: WireForm | None = None) -> None:
         """Put the caller's sound at `start`: 16-bit samples, or in the wire form given."""
@@ -134,7 +141,10 @@ class _Writer:
         self.recording = recording
         self._base = 0
         self._window: npt.NDArray[np.int16] = np.zeros((0, 2), dtype=np.int16)
-        self._created = False
+        self.trouble = ""
+        "why nothing can be written just now"
+        self._rounds = 0
+        "that were spent on the end"
 
     def round(self) -> bool:
         """Take what waits, write what is settled; False when the recording is complete."""
@@ -144,24 +154,37 @@ class _Writer:
             self._take()
             settled = 0 if closing else round(SETTLE_SECONDS * recording.rate)
             self._write(max(0, len(self._window) - settled))
-        except OSError as error:
-            recording.failure = f"{recording.path}: {error.strerror or error}"
-            closing = True
-        except BaseException as error:  # fence: one recording must not end those of the other calls
-            recording.failure = f"{recording.path}: {error!r}"
-            closing = True
-        if closing:
-            self._end()
-        return not closing
+        except BaseException as error:  # fence: one recording must not end those of the others
+            self.end(f"{recording.path}: {error!r}")
+            return False
+        if not closing:
+            return True
+        self._rounds += 1
+        if self.trouble and self._rounds < CLOSING_ROUNDS:
+            return True
+        self.end(self.trouble)
+        return False
 
-    def _end(self) -> None:
+    def end(self, failure: str = "") -> None:
+        """Complete the recording, or give up what is not written."""
         recording = self.recording
         recording._closed = True
         recording._inbox.clear()
-        lacking = f"{recording.path}: the disk was too slow for {recording.lacking} pieces of sound"
-        if reason := recording.failure or (lacking if recording.lacking else ""):
-            recording.failed(reason)
+        recording.failure = failure
+        if said := f"{failure}; the rest is missing" if failure else self._missing():
+            recording.told(said)
         recording.finished.set()
+
+    def _missing(self) -> str:
+        """Say what is not in the file although there was nothing wrong at the end."""
+        recording = self.recording
+        if recording.lacking:
+            return (
+                f"{recording.path}: the disk was too slow for {recording.lacking} pieces of sound"
+            )
+        if recording.lost:
+            return f"{recording.path}: {recording.lost / recording.rate:.1f} s are missing"
+        return ""
 
     def _take(self) -> None:
         inbox = self.recording._inbox
@@ -196,9 +219,9 @@ class _Writer:
     def _skip_towards(self, start: int) -> None:
         """Write out a long gap in blocks, so that it is never in memory as a whole."""
         block = _BLOCK_SECONDS * self.recording.rate
-        while start - self._base > 2 * block:
-            self._reach(block)
-            self._write(block)
+        while start - self._base - len(self._window) > 2 * block:
+            self._reach(len(self._window) + block)
+            self._write(len(self._window))
 
     def _reach(self, length: int) -> None:
         """Let the window be at least `length` samples long."""
@@ -208,34 +231,36 @@ class _Writer:
             self._window = np.concatenate((self._window, more))
 
     def _write(self, frames: int) -> None:
-        """Append the oldest frames of the window to the file, which is valid again after that."""
-        if not self._created:
-            self._create()
-        if not frames:
+        """Put the oldest frames of the window into the file; what cannot be written stays."""
+        file = self.recording.file
+        if not frames and file.made and not self.trouble:
             return
-        # Written without a library: libsndfile tells neither a full disk nor a lost file by name.
-        with open(self.recording.path, "r+b") as file:
-            end = file.seek(0, os.SEEK_END)
-            size = file.write(self._window[:frames].tobytes())
-            for place, length in ((_RIFF_LENGTH, end - 8 + size), (_DATA_LENGTH, end - 44 + size)):
-                file.seek(place)
-                file.write(min(length, _LONGEST).to_bytes(4, "little"))
+        try:
+            self.recording.lost += file.put(self._base, self._window[:frames].tobytes())
+        except OSError as error:
+            self._failed(f"{file.path}: {error.strerror or error}")
+            self._forget(len(self._window) - KEPT_SECONDS * self.recording.rate)
+            return
+        self._pass(frames)
+        self.recording.seconds = self._base / self.recording.rate
+        if self.trouble:
+            self.trouble = ""
+            self.recording.told("")
+
+    def _failed(self, why: str) -> None:
+        if not self.trouble:
+            self.recording.told(why)
+        self.trouble = why
+
+    def _forget(self, frames: int) -> None:
+        """Give up the oldest frames; they will be silent in the file."""
+        if frames > 0:
+            self.recording.lost += frames
+            self._pass(frames)
+
+    def _pass(self, frames: int) -> None:
         self._window = self._window[frames:].copy()
         self._base += frames
-        self.recording.seconds = self._base / self.recording.rate
-
-    def _create(self) -> None:
-        """Make the file, with nothing but a header."""
-        recording = self.recording
-        private.make_folder(recording.path.parent, recording.group_reads)
-        flags = os.O_RDWR | os.O_TRUNC
-        handle = private.open_file(recording.path, flags, recording.group_reads)
-        with open(handle, "w+b") as file, wave.open(file, "wb") as header:
-            header.setnchannels(2)
-            header.setsampwidth(2)
-            header.setframerate(recording.rate)
-            header.writeframes(b"")
-        self._created = True
 
 
 class Recorder:
@@ -253,14 +278,15 @@ class Recorder:
         self,
         path: Path,
         rate: int,
-        failed: Callable[[str], None] | None = None,
+        told: Callable[[str], None] | None = None,
         group_reads: bool = False,
     ) -> StereoRecording:
-        """Begin a recording; the file is created in the next round.
+        """Begin a recording; the file is created in the next round, never over another.
 
-        `failed` is told on the recorder's thread, once, why the recording is not whole.
+        `told` is told on the recorder's thread why nothing can be written, and an empty text when
+        it can be again; at the end, what is missing.
         """
-        recording = StereoRecording(path, rate, failed, group_reads)
+        recording = StereoRecording(path, rate, told, group_reads)
         self._new.append(recording)
         return recording
 
@@ -279,3 +305,5 @@ class Recorder:
                 for writer in writers:
                     writer.recording.close()
             writers = [writer for writer in writers if writer.round()]
+        for writer in writers:
+            writer.end(writer.trouble)

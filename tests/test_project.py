@@ -15,7 +15,11 @@ import pytest
 
 from gateway.__main__ import main, parser
 from gateway.commands import all_commands, commands
+from gateway.log_events import UsageLogged, fields_of
+from gateway.observe.vocabulary import EVENTS
+from tests.support.log_lines import SAMPLES
 from tests.support.peers import package_of, packages, requires_program
+from tools import call_log_page
 from tools.settings_page import PAGE, page
 from tools.shape import Finding, excused, look
 
@@ -114,6 +118,19 @@ def test_every_dependency_has_its_line_of_reason() -> None:
 def test_the_page_of_settings_is_what_the_settings_say() -> None:
     """When this fails: make fix."""
     assert PAGE.read_text("utf-8") == page()
+
+
+def test_the_page_of_the_call_log_is_what_the_log_says() -> None:
+    """When this fails: make fix."""
+    assert call_log_page.PAGE.read_text("utf-8") == call_log_page.page()
+
+
+def test_every_kind_of_line_has_a_sample_with_all_its_fields() -> None:
+    """They stand in tests/support/log_lines.py, and every reader of the log is tried with them."""
+    assert {type(each) for each in SAMPLES} == set(EVENTS)
+    for each in SAMPLES:
+        wanted = {name for name in each.__struct_encode_fields__ if name != "wordless"}
+        assert set(fields_of(each)) == wanted or isinstance(each, UsageLogged)
 
 
 def test_every_dependency_is_pinned() -> None:

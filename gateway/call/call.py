@@ -57,7 +57,7 @@ from gateway.events import (
     Transfer,
     Truncate,
 )
-from gateway.log_events import FaultLogged, LogEvent
+from gateway.log_events import DeedLogged, FaultLogged, LogEvent
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendStart, Leg, LineEvent
 from media.frame import AudioFrame
@@ -230,7 +230,8 @@ class Call:
                     Faults(self._record, self._broke),
                 )
                 self.conversation.state.traits = answering.begin(group)
-                self.post(CallStarted(self.leg.info))
+                recording = self._track.name if self._track is not None else None
+                self.post(CallStarted(self.leg.info, recording))
                 self.leg.attach(self)
                 await self._over.wait()
                 answering.close()
@@ -301,7 +302,19 @@ class Call:
         self._mouth.show(record)
 
     async def _run_tool(self, effect: RunTool) -> None:
-        self.post(await self._toolbox.run(effect))
+        if not effect.key:
+            self.post(await self._toolbox.run(effect))
+            return
+        # What changes the world is told by itself: it may go on when nobody waits for it any more.
+        self._log.write(DeedLogged(name=effect.name, key=effect.key, state="begun"))
+        answered: ToolAnswered | None = None
+        try:
+            answered = await self._toolbox.run(effect)
+        finally:
+            outcome = "unknown" if answered is None else answered.outcome
+            deed = DeedLogged(name=effect.name, key=effect.key, state="over", outcome=outcome)
+            self._log.write(deed)
+        self.post(answered)
 
     async def _gone_for_sure(self, reason: str) -> None:
         await asyncio.sleep(GONE_SECONDS)

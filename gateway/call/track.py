@@ -27,7 +27,9 @@ class StereoSink(Protocol):
 class Track:
     """Places both sides on the caller's stream."""
 
-    def __init__(self, sink: StereoSink, form: WireForm) -> None:
+    def __init__(self, sink: StereoSink, form: WireForm, name: str) -> None:
+        self.name = name
+        "of the file"
         self._sink = sink
         self._form = form
         self._next = 0

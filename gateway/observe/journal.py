@@ -14,12 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 
 import msgspec
 
 from gateway.config import LogSettings
 from gateway.log_events import LogDroppedLogged, LogEvent, LogLostLogged, fields_of, name_of, plain
+from gateway.observe.call_names import CallNames, known_calls
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
 from gateway.observe.vocabulary import marks
@@ -49,13 +51,14 @@ class CallLog:
     """Writes the lines of one call."""
 
     def __init__(self, journal: Journal, call: str, answered: float) -> None:
+        self.call = call
+        "what it is called in the log"
         self._journal = journal
-        self._call = call
         self._answered = answered
 
     def write(self, event: LogEvent, now: float | None = None) -> None:
         """Write one line; returns at once. `now` is the loop's time, where it is known."""
-        self._journal.take(self._call, self._answered, event, now)
+        self._journal.take(self.call, self._answered, event, now)
 
 
 class Journal:
@@ -74,6 +77,7 @@ class Journal:
         self._clock = clock
         self._wall = wall
         self._sink = sink if sink is not None else open_sink(settings)
+        self._names = CallNames(() if settings.path == "-" else known_calls(Path(settings.path)))
         self._bound = bound
         self._queue: SimpleQueue[_Line | None] = SimpleQueue()
         self._dropped = 0
@@ -89,7 +93,7 @@ class Journal:
 
     def bind(self, call_id: str, answered: float) -> CallLog:
         """Open the log of a call that was answered at `answered`, in loop seconds."""
-        return CallLog(self, call_id, answered)
+        return CallLog(self, self._names.take(call_id), answered)
 
     @property
     def dropped(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from gateway.log_events import CallStartedLogged, LogEvent
+from gateway.observe.call_names import whole
 from gateway.observe.vocabulary import HEAD
 from gateway.plumbing.wire_json import decode
 
@@ -72,7 +73,7 @@ def _told(document: dict[str, Any]) -> LogEvent | None:
 
 def is_call(line: LogLine, wanted: str) -> bool:
     """Say whether a line belongs to a call, named by its id or by either end of it."""
-    return not wanted or _named(line.call, wanted)
+    return not wanted or _named(line.call, wanted) or _named(whole(line.call), wanted)
 
 
 def is_called(line: LogLine, wanted: str) -> bool:

@@ -25,6 +25,7 @@ from gateway.log_events import (
     CallEndedLogged,
     CallerSpokeLogged,
     CallStartedLogged,
+    DeedLogged,
     DraftLogged,
     FaultLogged,
     HeldLogged,
@@ -122,7 +123,10 @@ class Story:
             case DraftLogged(outcome="dropped", why=why):
                 said = Text(f"a drafted reply was thrown away: {_dropped(why)}", QUIET)
                 return [self._row(line, "", said)]
-            case DraftLogged() | UsageLogged() | ToolLogged(outcome="asked"):
+            case DeedLogged(outcome="unknown", name=name):
+                lost = Text(f"{printable(name)}: nobody knows what came of it", "red")
+                return [self._row(line, "tool", lost)]
+            case DraftLogged() | UsageLogged() | DeedLogged() | ToolLogged(outcome="asked"):
                 # A used draft is told with its turn, and a tool when it answers; the rest is for
                 # bills, not for the story of a call.
                 return []

@@ -14,7 +14,7 @@ from gateway.call.conversation.machine import Conversation
 from gateway.call.hearing import Echo, Hearing, VoiceStream
 from gateway.call.track import Track
 from gateway.config import RecordingSettings
-from gateway.log_events import FaultLogged
+from gateway.log_events import FaultLogged, RecoveredLogged
 from gateway.observe.journal import CallLog, Journal
 from gateway.ports import BackendStart, BackendTraits, Leg
 from gateway.process.ready_agent import Staff
@@ -104,14 +104,17 @@ class Exchange:
     def _track(self, leg: Leg, call_log: CallLog) -> Track | None:
         if self._recorder is None or not self._recording.enabled:
             return None
-        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in leg.info.call_id)
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in call_log.call)
         path = Path(self._recording.folder) / f"{name}.wav"
 
-        def failed(reason: str) -> None:
+        def told(reason: str) -> None:
             """Tell of it on the recorder's thread: the log takes lines from any."""
+            if not reason:
+                call_log.write(RecoveredLogged(part="recording"))
+                return
             call_log.write(FaultLogged(part="recording", reason=reason))
             log.warning("recording_failed", call_id=leg.info.call_id, reason=reason)
 
         group_reads = self._recording.group_reads
-        file = self._recorder.open(path, leg.info.rate, failed, group_reads)
-        return Track(file, leg.playout.form)
+        file = self._recorder.open(path, leg.info.rate, told, group_reads)
+        return Track(file, leg.playout.form, path.name)

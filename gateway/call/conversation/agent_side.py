@@ -68,7 +68,7 @@ def handle(state: CallState, event: AgentSide, now: float) -> Effects:
 
 
 def _utterance(state: CallState, reply: Reply, utterance: int) -> Utterance:
-    return state.speech.begin(utterance or reply.utterance, "reply", reply.id)
+    return state.speech.begin(utterance or reply.utterance, "reply", reply.turn, reply.id)
 
 
 def _text(state: CallState, event: ReplyText, now: float) -> Effects:
@@ -207,6 +207,7 @@ def _heard(state: CallState, heard: Heard) -> Effects:
         kind=utterance.kind,
         text=utterance.text,
         seconds=_seconds(state, heard.queued),
+        turn=utterance.turn or None,
     )
     return [Record(told)]
 
@@ -266,6 +267,7 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -
             text=utterance.text,
             evidence=claim.claimed.evidence if claim is not None else why,
             stop_delay=None if claim is None else now - claim.onset,
+            turn=utterance.turn or None,
         )
         effects.append(Record(told))
     if state.replies.current is None and not state.caller_speaking and state.phase == "open":

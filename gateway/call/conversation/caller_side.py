@@ -255,7 +255,7 @@ def _use_draft(state: CallState, reply: Reply) -> Effects:
 
 
 def _begin_text(state: CallState, reply: Reply, text: str) -> None:
-    utterance = state.speech.begin(reply.utterance, "reply", reply.id)
+    utterance = state.speech.begin(reply.utterance, "reply", reply.turn, reply.id)
     utterance.text += text
     state.history.agent(utterance.id, text)
 

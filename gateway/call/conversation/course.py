@@ -81,6 +81,7 @@ def _started(state: CallState, event: CallStarted, now: float) -> Effects:
         direction=info.direction,
         codec=info.codec,
         sip_call_id=str(own) if own else None,
+        recording=event.recording,
     )
     effects: Effects = [Record(started)]
     greeting = state.speak(state.settings.lines.greeting, "greeting")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from gateway.call.conversation.stages import TurnClock, after
 from gateway.events import ReplyExpects
+
+RECENT = 32
+"""Replies whose turn is remembered: tools of older ones have come back or have run out of time."""
 
 
 @dataclass(slots=True)
@@ -63,11 +67,18 @@ class Replies:
         "turn whose unheard reply was given up because the caller went on"
         self.drafts_started = 0
         self._last_id = 0
+        self._recent: deque[Reply] = deque(maxlen=RECENT)
 
     def new(self, turn: int, now: float, start: int) -> Reply:
         """Make a reply with the next id."""
         self._last_id += 1
-        return Reply(self._last_id, turn, now, start)
+        reply = Reply(self._last_id, turn, now, start)
+        self._recent.append(reply)
+        return reply
+
+    def turn_of(self, reply: int) -> int | None:
+        """Say which turn a reply answers, also one that was given up; None: it is long past."""
+        return next((one.turn for one in self._recent if one.id == reply), None)
 
     def begin_draft(self, now: float, start: int) -> Reply:
         """Start a draft for the turn that may be ending."""

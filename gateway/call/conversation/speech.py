@@ -31,6 +31,8 @@ class Utterance:
     kind: UtteranceKind
     reply: int = 0
     "0: a fixed line, not the model's"
+    turn: int = 0
+    "the caller's turn that it answers or follows; 0: before the first"
     text: str = ""
     words: list[Word] = field(default_factory=list)
     asks: bool = False
@@ -99,12 +101,12 @@ class Speech:
         self._last_id += 1
         return self._last_id
 
-    def begin(self, utterance: int, kind: UtteranceKind, reply: int = 0) -> Utterance:
+    def begin(self, utterance: int, kind: UtteranceKind, turn: int, reply: int = 0) -> Utterance:
         """Enter an utterance, or give the one that has this id."""
         known = self._utterances.get(utterance)
         if known is None:
             self._last_id = max(self._last_id, utterance)
-            known = self._utterances[utterance] = Utterance(utterance, kind, reply)
+            known = self._utterances[utterance] = Utterance(utterance, kind, reply, turn)
         return known
 
     def get(self, utterance: int) -> Utterance | None:

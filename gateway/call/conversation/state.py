@@ -211,7 +211,7 @@ class CallState:
         if not text or (kind == "filler" and self.hold.since is not None):
             return []
         self.hold.fell = False
-        utterance = self.speech.begin(self.speech.new_id(), kind)
+        utterance = self.speech.begin(self.speech.new_id(), kind, self.replies.turn)
         utterance.text = text
         utterance.asks = ends_asking(text)
         if kind != "filler":

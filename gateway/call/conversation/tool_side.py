@@ -56,7 +56,13 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
         confirmed = False
     caller = _caller(state, reply) if confirmed else None
     effect = spec.effect if spec else "unknown"
-    told = ToolLogged(name=event.name, outcome="asked", drafted=not confirmed, effect=effect)
+    told = ToolLogged(
+        name=event.name,
+        outcome="asked",
+        drafted=not confirmed,
+        effect=effect,
+        turn=reply.turn,
+    )
     effects: Effects = [Record(told)]
     state.waits.reply = None  # the desk has its own deadlines while tools run
     return effects + _do(state, state.tools.ask(event, spec, caller, now), now)
@@ -137,7 +143,8 @@ def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects
 
 def _answer(state: CallState, answer: Answer, now: float) -> Effects:
     reply = state.replies.find(answer.reply)
-    told = ToolLogged(name=answer.name, outcome=answer.outcome, seconds=answer.seconds)
+    turn = state.replies.turn_of(answer.reply)
+    told = ToolLogged(name=answer.name, outcome=answer.outcome, seconds=answer.seconds, turn=turn)
     effects: Effects = [Record(told)]
     if answer.outcome in ("failed", "timeout") and answer.result.get("error") in FAULTS:
         reason = f"{answer.name}: {answer.result['error']}"

@@ -14,7 +14,15 @@ from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.state import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
-from gateway.events import AgentAudio, CallerGone, CallInfo, Listen, PlayoutStarved, TimePassed
+from gateway.call.track import Track
+from gateway.events import (
+    AgentAudio,
+    CallerGone,
+    CallInfo,
+    Listen,
+    PlayoutStarved,
+    TimePassed,
+)
 from gateway.plumbing.fence import fenced_task
 from gateway.ports import Backend, BackendStart, BackendTraits
 from media.codec import WireForm
@@ -65,6 +73,21 @@ class Stream(ContinuousStream):
     def idle(self, now: float) -> AudioFrame | None:
         self.looks.append(now)
         return super().idle(now)
+
+
+class Silence:
+    """Where nothing is recorded."""
+
+    def left(self, start: int, sound: bytes, form: WireForm | None = None) -> None:
+        pass
+
+    right = left
+
+    def cut_right(self, start: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class Timed(WatchedCall):
@@ -276,7 +299,7 @@ def test_sound_that_begins_in_a_silent_call_leaves_at_once_and_its_model_may_han
         async with asyncio.TaskGroup() as group:
             group.create_task(line.speak(200, 0.007))
             await line.at(when)
-            line.call.conversation.state.speech.begin(9, "reply")
+            line.call.conversation.state.speech.begin(9, "reply", 1)
             sound = np.full(8 * FRAME, 1000, np.int16).tobytes()
             line.call.post(AgentAudio(0, 9, sound))
             assert bool(line.leg.sent and line.leg.sent[-1][1]) is not line.clocked
@@ -351,3 +374,15 @@ async def test_a_backend_that_breaks_is_lost_and_its_call_ends_with_a_word(
     assert log.of("call_ended")[0]["reason"] == "backend lost"
     said = [line["text"] for line in log.of("agent_spoke")]
     assert FixedLines().apology in said
+
+
+def test_the_first_line_names_the_recording() -> None:
+    line = Line()
+    line.call._track = Track(Silence(), WireForm("pcmu", RATE, 1), "c1.2.wav")
+
+    async def story(line: Line) -> None:
+        await line.at(0.1)
+
+    line.hold(story)
+    (started,) = line.log.of("call_started")
+    assert started["recording"] == "c1.2.wav"

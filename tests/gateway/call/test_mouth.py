@@ -91,12 +91,12 @@ class Speaking:
         )
 
     def play(self, utterance: int, frames: int, now: float) -> None:
-        self.speech.begin(utterance, "reply").sound = True
+        self.speech.begin(utterance, "reply", 1).sound = True
         pcm = np.full(frames * FRAME, 1000 * utterance, np.int16).tobytes()
         self.mouth.perform(Play(utterance, pcm), now)
 
     def end(self, utterance: int, now: float) -> None:
-        self.speech.begin(utterance, "reply").ended = True
+        self.speech.begin(utterance, "reply", 1).ended = True
         self.mouth.perform(EndUtterance(utterance), now)
 
     def ticks(self, first: float, count: int) -> float:
@@ -220,14 +220,14 @@ def test_an_utterance_whose_model_hangs_is_noticed(clocked: bool) -> None:
 def test_a_question_is_told_when_the_caller_has_heard_it_and_not_before() -> None:
     """The utterance lasts 4 s, and its question ends with it."""
     it = Speaking()
-    it.speech.begin(1, "reply").text = "It will be ready on Monday. Is that all right?"
+    it.speech.begin(1, "reply", 1).text = "It will be ready on Monday. Is that all right?"
     it.play(1, 200, 10.0)
     it.end(1, 10.0)
     now = it.ticks(10.02, 170)
     assert it.hearing.asks == []
     now = it.ticks(now, 15)
     assert it.hearing.asks == [True]
-    it.speech.begin(2, "reply").text = "Good."
+    it.speech.begin(2, "reply", 1).text = "Good."
     it.play(2, 50, now)
     it.end(2, now)
     it.ticks(now, 100)
@@ -236,7 +236,7 @@ def test_a_question_is_told_when_the_caller_has_heard_it_and_not_before() -> Non
 
 def test_a_question_that_is_cut_was_not_heard() -> None:
     it = Speaking()
-    it.speech.begin(1, "reply").text = "It will be ready on Monday. Is that all right?"
+    it.speech.begin(1, "reply", 1).text = "It will be ready on Monday. Is that all right?"
     it.play(1, 200, 10.0)
     it.end(1, 10.0)
     now = it.ticks(10.02, 150)

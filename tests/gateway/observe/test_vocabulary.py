@@ -22,7 +22,6 @@ from gateway.observe.report import report
 from gateway.observe.vocabulary import EVENTS, event_name, marks, schema
 from gateway.web.feed import Feed
 from tests.support.log_lines import CALL, SAMPLES
-from tools.call_log_page import PAGE, page
 
 MASKS: tuple[Mask, ...] = get_args(Mask)
 
@@ -36,10 +35,6 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Mask, Path]:
         for event in SAMPLES:
             call.write(event)
     return request.param, path
-
-
-def test_the_page_is_what_the_vocabulary_says() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run: make fix"
 
 
 def test_every_line_is_read_back_as_what_was_written(log: tuple[Mask, Path]) -> None:

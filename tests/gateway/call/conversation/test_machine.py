@@ -286,6 +286,20 @@ def test_a_write_runs_after_a_yes_to_a_question_that_was_heard():
     assert [e.role for e in answer.history[-2:]] == ["tool_ask", "tool_result"]
 
 
+def test_what_the_agent_says_and_does_names_the_turn_that_it_answers():
+    book = greeted()
+    respond = book.turn("Hello")
+    book.heard_all(book.reply(respond, "What may I look up?"))
+    respond = book.turn("The red one")
+    (run,) = only(book.happens(ToolAsked(respond.reply, "a1", "lookup", {})), RunTool)
+    book.reply(respond, "One moment, please, I look it up.", 2.0)
+    book.cut_in(respond.utterance, 2.0, 0.5)
+    book.happens(ToolAnswered(run.ask, {}, "done", 0.2), 0.2)
+    assert [each.get("turn") for each in records(book.effects, "agent_spoke")] == [None, 1]
+    assert [each["turn"] for each in records(book.effects, "interrupted")] == [2]
+    assert [each["turn"] for each in records(book.effects, "tool")] == [2, 2]
+
+
 def test_hanging_up_waits_for_the_goodbye():
     book = greeted(ConversationSettings(tools=(LOOKUP, _hang_up())))
     respond = book.turn("Bye")
