@@ -137,7 +137,7 @@ async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> Non
             {
                 "cpu": _cpu() - before,
                 "seconds": time.monotonic() - begun,
-                "calls": len(line.sessions),
+                "calls": len(line.calls.sessions),
                 "ticks": pacer.lateness.ticks - ticks,
                 "late": pacer.lateness.over_5_ms - over,
                 "worst": pacer.lateness.worst,

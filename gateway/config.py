@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 from msgspec import Meta
 
 from gateway.lines.table import LINES
+from gateway.observe.settings import LogSettings
 from gateway.plumbing.toml_file import EMPTY, decode, read
 from gateway.web.settings import WebSettings
 from inference.runtime import RuntimeSettings
@@ -45,24 +46,6 @@ class ServerSettings:
     "where there is no home to keep it in; else drawn once and kept in a file of this user's"
     drain: Seconds = 600.0
     "seconds that calls in progress may go on after SIGTERM; a second signal ends them, a third all"
-
-
-@dataclass(frozen=True, slots=True)
-class LogSettings:
-    """The call log, and what of it may be read."""
-
-    path: str = "logs/calls.jsonl"
-    "`-` is standard output"
-    mask: Literal["none", "partial", "full"] = "none"
-    "personal data: written; digits and addresses hidden; hidden altogether"
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    "of the messages on standard error; the call log is always whole"
-    rotate_mb: Annotated[float, Meta(gt=0)] = 64.0
-    "the file is renamed when it is larger; about 100,000 turns"
-    keep: Annotated[int, Meta(ge=0, le=1000)] = 8
-    "how many renamed files stay"
-    group_reads: bool = False
-    "new files may be read by their group as well as by their owner, as a log shipper needs"
 
 
 @dataclass(frozen=True, slots=True)

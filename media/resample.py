@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import soxr
 
 QUALITY = "MQ"
@@ -48,6 +49,14 @@ def convert(pcm: bytes, source: int, target: int) -> bytes:
         return pcm
     samples = np.frombuffer(pcm, dtype="<i2")
     resampled: bytes = soxr.resample(samples, source, target, quality="HQ").tobytes()
+    return resampled
+
+
+def convert_samples(
+    samples: npt.NDArray[np.float32], source: int, target: int
+) -> npt.NDArray[np.float32]:
+    """Take a whole piece of floating-point sound to another rate."""
+    resampled: npt.NDArray[np.float32] = soxr.resample(samples, source, target, quality="HQ")
     return resampled
 
 

@@ -16,11 +16,11 @@ from gateway.caller.phone import CallerEvent, CallerLine, Phone
 from gateway.caller.plan import CallPlan
 from gateway.caller.report import CallReport
 from gateway.caller.sip import SipCaller
-from gateway.caller.sound import write
 from gateway.caller.twilio import TwilioCaller
 from gateway.caller.webrtc import WebrtcCaller
 from gateway.lines.sip.message.address import parse_uri
 from gateway.lines.sip.transactions.routing import transport_of
+from media.sound_file import write
 
 Watch = Callable[[str, CallerEvent], None]
 """Told of each event as it happens, with the call's id."""

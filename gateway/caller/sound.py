@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import soundfile
 
+from media import sound_file
 from media.level import voiced_span
 from media.resample import convert
 
@@ -48,26 +46,10 @@ def load(path: Path, rate: int) -> Recording:
         raise ValueError(f"{path}: is a folder, and no recording")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    try:
-        # libsndfile takes no name that is no text, and tells no failure by its name.
-        content = io.BytesIO(path.read_bytes())
-        samples, source = soundfile.read(content, dtype="int16", always_2d=True)
-    except OSError as error:
-        raise OSError(f"{path}: {error.strerror or error}") from None
-    except soundfile.LibsndfileError as error:
-        raise ValueError(f"{path}: {error.error_string}") from None
+    samples, source = sound_file.read(path)
     if samples.shape[1] != 1:
         raise ValueError(f"{path}: has {samples.shape[1]} channels, a caller needs one")
     if not LOWEST <= source <= HIGHEST:
         raise ValueError(f"{path}: has {source} Hz; allowed are {LOWEST} to {HIGHEST}")
-    if not len(samples):
-        raise ValueError(f"{path}: holds no sound")
     pcm = np.ascontiguousarray(samples[:, 0]).astype("<i2").tobytes()
     return recording(path.name, convert(pcm, source, rate), rate)
-
-
-def write(path: Path, samples: npt.NDArray[np.int16], rate: int) -> None:
-    """Write WAV or FLAC, as the path ends; raises OSError."""
-    sound = io.BytesIO()
-    soundfile.write(sound, samples, rate, subtype="PCM_16", format=path.suffix[1:])
-    path.write_bytes(sound.getvalue())

@@ -96,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from gateway.backends.cascade.voices.local import LocalVoice
-    from gateway.caller.sound import write
     from inference.runtime import Runtime
+    from media.sound_file import write
 
     chosen = settings(args)
     try:

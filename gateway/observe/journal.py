@@ -19,11 +19,11 @@ from queue import SimpleQueue
 
 import msgspec
 
-from gateway.config import LogSettings
 from gateway.log_events import LogDroppedLogged, LogEvent, LogLostLogged, fields_of, name_of, plain
 from gateway.observe.call_names import CallNames, known_calls
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
+from gateway.observe.settings import LogSettings
 from gateway.observe.vocabulary import marks
 from gateway.plumbing.starting import cannot_use
 

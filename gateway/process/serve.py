@@ -37,8 +37,8 @@ from gateway.process.agents import Crew
 from gateway.process.call_factory import Exchange
 from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
+from gateway.process.site import site
 from gateway.web.door import Door
-from gateway.web.site import site
 from inference.runtime import Runtime
 from inference.scheduling import LOOP_SLICE, ask_for_slices
 from media.recording import Recorder

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import soundfile
 
 from inference.runtime import Runtime, RuntimeSettings
+from media import sound_file
 from media.frame import Samples
 from turn.agreement import Agreement, ask, compare
 from turn.semantic import TurnAssessor
@@ -54,10 +54,7 @@ def load(folder: Path) -> list[tuple[Samples, int]]:
     """Read the recordings below a folder: mono, at a rate the detector takes."""
     found = []
     for path in sorted([*folder.rglob("*.flac"), *folder.rglob("*.wav")]):
-        try:
-            samples, rate = soundfile.read(path, dtype="int16", always_2d=True)
-        except soundfile.LibsndfileError as error:
-            raise ValueError(f"{path}: {error.error_string}") from None
+        samples, rate = sound_file.read(path)
         if rate in (8000, 16000):
-            found.append((np.ascontiguousarray(samples[:, 0]), int(rate)))
+            found.append((np.ascontiguousarray(samples[:, 0]), rate))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from gateway.lines.sip.message.keys import KEYS
+from gateway.lines.keypad import KEYS
 
 VOLUME = 10
 """-10 dBm0, what telephones send."""

@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import soundfile
 
 from gateway.plumbing.starting import StartFailed
+from media import sound_file
 from media.codec import WireForm
 from media.resample import convert
 
@@ -45,13 +45,11 @@ def music(path: Path | None) -> bytes:
     if not path.is_file():
         raise StartFailed(f"sip.hold_music: {path}: no such file")
     try:
-        samples, rate = soundfile.read(path, dtype="int16", always_2d=True)
-    except soundfile.LibsndfileError as error:
-        raise StartFailed(f"sip.hold_music: {path}: {error.error_string}") from error
-    if not len(samples):
-        raise StartFailed(f"sip.hold_music: {path}: holds no sound")
+        samples, rate = sound_file.read(path)
+    except (OSError, ValueError) as error:
+        raise StartFailed(f"sip.hold_music: {error}") from error
     mono = samples.astype(np.int32).mean(axis=1).astype("<i2")
-    return convert(mono.tobytes(), int(rate), RATE)
+    return convert(mono.tobytes(), rate, RATE)
 
 
 def _notes() -> bytes:

@@ -14,9 +14,10 @@ from gateway.lines.twilio.rest import TwilioRest
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tones import keys_as_sound
 from gateway.lines.twilio.wire import Outgoing
+from gateway.lines.websocket.codes import NORMAL
 from gateway.lines.websocket.early import EarlyBuffer
 from gateway.lines.websocket.marks import MarkPlan
-from gateway.lines.websocket.socket import NORMAL, MediaSocket
+from gateway.lines.websocket.socket import MediaSocket
 from gateway.ports import Ear, LineEvent
 from media.codec import WireForm
 from media.frame import FRAME_SECONDS, AudioFrame

@@ -26,13 +26,8 @@ from gateway.lines.twilio.webhook import (
     Stranger,
     Webhooks,
 )
-from gateway.lines.websocket.socket import (
-    POLICY_VIOLATION,
-    TRY_AGAIN_LATER,
-    MediaSocket,
-    SocketLimits,
-    SocketOwner,
-)
+from gateway.lines.websocket.codes import POLICY_VIOLATION, TRY_AGAIN_LATER
+from gateway.lines.websocket.socket import MediaSocket, SocketLimits, SocketOwner
 from gateway.lines.websocket.upgrade import SocketDoor, UpgradeAsk, UpgradeRefusal
 from gateway.ports import Answer
 from media.codec import WireForm

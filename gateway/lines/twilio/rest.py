@@ -50,7 +50,6 @@ class TwilioRest:
 
     def _update(self, call_sid: str, **change: str) -> None:
         # Importing the vendor's client takes a tenth of a second, which a thread may take.
-        import requests
         from twilio.base.exceptions import TwilioException, TwilioRestException
 
         try:
@@ -59,7 +58,7 @@ class TwilioRest:
             if error.code == ALREADY_OVER and change.get("status") == "completed":
                 return
             raise RestRefusedError(f"Twilio answered {error.status}: {error.msg}") from error
-        except (TwilioException, requests.RequestException, OSError) as error:
+        except (TwilioException, OSError) as error:  # what `requests` raises is an OSError
             raise RestRefusedError(f"Twilio not reached: {type(error).__name__}") from error
 
     def _connected(self) -> Any:

@@ -19,12 +19,9 @@ from typing import assert_never
 
 import msgspec
 
+from gateway.lines.keypad import KEYS
 from gateway.lines.twilio import wire
-from gateway.lines.websocket.socket import (
-    POLICY_VIOLATION,
-    PROTOCOL_ERROR,
-    UNSUPPORTED_DATA,
-)
+from gateway.lines.websocket.codes import POLICY_VIOLATION, PROTOCOL_ERROR, UNSUPPORTED_DATA
 from media.codec import WireForm, wire_form
 from media.frame import AudioFrame
 
@@ -47,8 +44,6 @@ AHEAD_SECONDS = 5.0
 _SID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Twilio's are two letters and 32 hexadecimal digits; test peers have shorter ones.
 They name files and log lines, so nothing else is let in."""
-
-_KEYS = frozenset("0123456789*#ABCD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +209,7 @@ class MediaStream:
 
     def _key(self, digit: str) -> list[Outcome]:
         key = digit.upper()
-        return [Pressed(key)] if key in _KEYS else self._note("unknown key")
+        return [Pressed(key)] if len(key) == 1 and key in KEYS else self._note("unknown key")
 
     def _note(self, what: str, detail: str = "") -> list[Outcome]:
         if what in self._noted or len(self._noted) >= KINDS_NOTED:

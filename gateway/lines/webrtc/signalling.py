@@ -6,7 +6,6 @@ How it differs from RFC 9725 is said in docs/webrtc.md.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import structlog
 from starlette.requests import Request
@@ -14,8 +13,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gateway.doors import table
-from gateway.doors.judgement import bearer_of
+from gateway.doors.judgement import Doors, bearer_of
 from gateway.lines.webrtc.access import Admitted, Caller, Denied
+from gateway.lines.webrtc.calls import PageCalls
 from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.offer import (
     OFFER_MOST,
@@ -32,9 +32,6 @@ from gateway.lines.webrtc.session import HUNG_UP, Session
 from gateway.lines.webrtc.tokens import read_grant
 from gateway.ports import Refusal
 
-if TYPE_CHECKING:
-    from gateway.lines.webrtc.line import WebrtcLine
-
 SDP = "application/sdp"
 FRAGMENT = "application/trickle-ice-sdpfrag"
 
@@ -50,8 +47,9 @@ log = structlog.get_logger("webrtc")
 class Signalling:
     """Answers the pages' HTTP requests."""
 
-    def __init__(self, line: WebrtcLine) -> None:
-        self._line = line
+    def __init__(self, calls: PageCalls, doors: Doors) -> None:
+        self._calls = calls
+        self._doors = doors
 
     def routes(self) -> list[Route]:
         """Give the routes to mount at the root of the application."""
@@ -85,9 +83,9 @@ class Signalling:
         caller = self._caller(request)
         if request.method == "OPTIONS":
             return self._preflight(caller)
-        agent = self._line.agent(request.path_params["agent"])
-        access = self._line.access
-        looked = access.look(caller, agent, self._line.now(), time.time())
+        agent = self._calls.agent(request.path_params["agent"])
+        access = self._calls.access
+        looked = access.look(caller, agent, self._calls.now(), time.time())
         if isinstance(looked, Denied):
             return self._shared(caller, denied(looked))
         servers = [one.document() for one in self._servers("page")]
@@ -99,10 +97,10 @@ class Signalling:
         caller = self._caller(request)
         if request.method == "OPTIONS":
             return self._preflight(caller, {"Accept-Patch": FRAGMENT})
-        session = self._line.sessions.get(request.path_params["session"])
+        session = self._calls.sessions.get(request.path_params["session"])
         # Who knows a call's address placed it, and may be a page that had a token for itself alone.
         placed = session is not None and session.info.variables.get("origin", "") == caller.origin
-        if not placed and not self._line.access.page(caller):
+        if not placed and not self._calls.access.page(caller):
             return denied(Denied("origin_refused"))
         if session is None:
             response = problem(404, "gone", "There is no such call, or it is over.")
@@ -116,18 +114,18 @@ class Signalling:
         return self._shared(caller, response)
 
     async def _offer(self, request: Request, caller: Caller) -> Response:
-        agent = self._line.agent(request.path_params["agent"])
-        if not self._line.access.page(caller):
+        agent = self._calls.agent(request.path_params["agent"])
+        if not self._calls.access.page(caller):
             return denied(Denied("origin_refused"))
         agreed = await self._agreed(request)
         if isinstance(agreed, Response):
             return agreed
         # The cheap questions first; nothing is used up by a call that cannot be.
-        refusal = self._line.busy(agent)
+        refusal = self._calls.busy(agent)
         if refusal is not None:
             log.info("call_refused", agent=agent, reason=refusal.kind, cause=refusal.cause)
             return refused(refusal)
-        admitted = self._line.admit(caller, agent)
+        admitted = self._calls.admit(caller, agent)
         if isinstance(admitted, Denied):
             log.info("call_refused", agent=agent, reason=admitted.kind, origin=caller.origin)
             return denied(admitted)
@@ -137,7 +135,7 @@ class Signalling:
         self, request: Request, caller: Caller, agreed: Agreed, admitted: Admitted
     ) -> Response:
         try:
-            opened = await self._line.open(admitted, agreed, caller.origin, self._hosts(request))
+            opened = await self._calls.open(admitted, agreed, caller.origin, self._hosts(request))
         except OSError as error:
             log.warning("no_port", reason=str(error))
             return refused(Refusal("busy", 5, "All lines are busy.", "ports"))
@@ -157,7 +155,7 @@ class Signalling:
         if body is None:
             return problem(413, "too_big", f"An offer has at most {OFFER_MOST} bytes.")
         try:
-            return read_offer(body, self._line.settings.codecs)
+            return read_offer(body, self._calls.settings.codecs)
         except UnacceptableError as error:
             return problem(422, "unacceptable", str(error))
         except ValueError as error:
@@ -198,8 +196,8 @@ class Signalling:
 
     async def tokens(self, request: Request) -> Response:
         """Give a pass to whoever shows the key."""
-        access = self._line.access
-        if self._line.doors.judge(table.TOKENS, request.headers) is None:
+        access = self._calls.access
+        if self._doors.judge(table.TOKENS, request.headers) is None:
             if not access.settings.api_key:
                 return problem(404, "no_tokens", "PARLEY_API_KEY is not set: no tokens are given.")
             return problem(401, "wrong_key", "The key is missing or wrong.", "Bearer")
@@ -219,23 +217,23 @@ class Signalling:
         return Caller(
             headers.get("origin", "").rstrip("/"),
             request.client.host if request.client else "",
-            self._line.doors.is_owner(headers),
+            self._doors.is_owner(headers),
             bearer_of(headers),
         )
 
     def _servers(self, name: str) -> list[IceServer]:
-        return ice_servers(self._line.settings, name, time.time())
+        return ice_servers(self._calls.settings, name, time.time())
 
     def _hosts(self, request: Request) -> Hosts:
         """Give the configured addresses, or the one that the request came to."""
-        if configured := self._line.settings.hosts():
+        if configured := self._calls.settings.hosts():
             return configured
         host = str((request.scope.get("server") or ("127.0.0.1", 0))[0])
         return ((host, host),)
 
     def _preflight(self, caller: Caller, headers: dict[str, str] | None = None) -> Response:
         response = Response(status_code=204, headers=headers)
-        if caller.origin and self._line.access.page(caller):
+        if caller.origin and self._calls.access.page(caller):
             response.headers["Access-Control-Allow-Methods"] = METHODS
             response.headers["Access-Control-Allow-Headers"] = HEADERS
             response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
@@ -244,7 +242,7 @@ class Signalling:
     def _shared(self, caller: Caller, response: Response) -> Response:
         """Let a page that may call read the response."""
         response.headers["Vary"] = "Origin"
-        if caller.origin and self._line.access.page(caller):
+        if caller.origin and self._calls.access.page(caller):
             response.headers["Access-Control-Allow-Origin"] = caller.origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED
         return response

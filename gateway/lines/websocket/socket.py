@@ -15,22 +15,21 @@ from typing import Protocol, cast
 import structlog
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
+from gateway.lines.websocket.codes import (
+    ABNORMAL,
+    INTERNAL_ERROR,
+    NO_STATUS,
+    NORMAL,
+    PROTOCOL_ERROR,
+    TOO_BIG,
+    UNSUPPORTED_DATA,
+)
+
 _TEXT = WSMsgType.TEXT
 _CONTINUATION = WSMsgType.CONTINUATION
 _BINARY = WSMsgType.BINARY
 _PONG = WSMsgType.PONG
 _CLOSE = WSMsgType.CLOSE
-
-NORMAL = 1000
-PROTOCOL_ERROR = 1002
-UNSUPPORTED_DATA = 1003
-NO_STATUS = 1005
-ABNORMAL = 1006
-POLICY_VIOLATION = 1008
-TOO_BIG = 1009
-INTERNAL_ERROR = 1011
-TRY_AGAIN_LATER = 1013
-"Close codes of RFC 6455, section 7.4.1; 1013 from the IANA registry."
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from gateway.config import LogSettings
 from gateway.log_events import (
     CallerSpokeLogged,
     DraftLogged,
@@ -23,6 +22,7 @@ from gateway.log_events import (
     UsageLogged,
 )
 from gateway.observe.journal import Journal, timestamp
+from gateway.observe.settings import LogSettings
 
 KEY = KeyLogged(keys="1")
 
@@ -169,7 +169,7 @@ def test_a_killed_process_leaves_what_it_wrote(tmp_path: Path) -> None:
     """Once a reader sees the last line, killing the writer takes nothing back."""
     program = (
         "import sys, threading\n"
-        "from gateway.config import LogSettings\n"
+        "from gateway.observe.settings import LogSettings\n"
         "from gateway.log_events import UsageLogged\n"
         "from gateway.observe.journal import Journal\n"
         "log = Journal(LogSettings('-'))\n"

@@ -13,12 +13,12 @@ import pytest
 
 import gateway.observe.report
 from gateway.__main__ import main
-from gateway.config import LogSettings
 from gateway.log_events import LogEvent, Stages, UsageLogged, fields_of, name_of
 from gateway.observe.journal import Journal
 from gateway.observe.lines import parse
 from gateway.observe.privacy import Mask
 from gateway.observe.report import report
+from gateway.observe.settings import LogSettings
 from gateway.observe.vocabulary import EVENTS, event_name, marks, schema
 from gateway.web.feed import Feed
 from tests.support.log_lines import CALL, SAMPLES

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import LogSettings
 from gateway.lines.sip.music import music
 from gateway.lines.sip.network import _client_tls
 from gateway.lines.sip.settings import SipSettings
 from gateway.observe.journal import open_sink
+from gateway.observe.settings import LogSettings
 from gateway.plumbing.starting import StartFailed, bind
 
 

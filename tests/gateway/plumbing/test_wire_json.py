@@ -23,7 +23,6 @@ from gateway.backends.live import wire as live
 from gateway.backends.nova import wire as nova
 from gateway.backends.realtime import wire as realtime
 from gateway.backends.session import known_arguments, tool_arguments
-from gateway.config import LogSettings
 from gateway.lines.sip import http as sip_http
 from gateway.lines.twilio import wire as twilio
 from gateway.lines.webrtc import channel
@@ -31,6 +30,7 @@ from gateway.lines.webrtc.tokens import Passes, read_grant
 from gateway.log_events import KeyLogged, UsageLogged
 from gateway.observe import lines
 from gateway.observe.journal import Journal
+from gateway.observe.settings import LogSettings
 from gateway.plumbing.wire_json import DEEPEST, clean, decode, parse
 from gateway.tools.functions import plain
 from gateway.tools.http import _answer

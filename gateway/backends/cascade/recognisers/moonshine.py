@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-import soxr
 
 from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.beam_search import Expected, Written
@@ -25,6 +24,7 @@ from inference.errors import in_words
 from inference.pool import Priority, again
 from inference.runtime import Runtime
 from media.frame import AudioFrame, Samples
+from media.resample import convert_samples
 
 MODEL = "moonshine"
 
@@ -168,9 +168,9 @@ class Moonshine:
 
     def _prepare(self, samples: Samples, rate: int) -> Sound:
         """Bring sound to what the model expects: 16 kHz, -1 to 1, with an end."""
-        sound = samples.astype(np.float32) / 32768
+        sound = samples.astype(np.float32) / np.float32(32768)
         if rate != RATE:
-            sound = soxr.resample(sound, rate, RATE)
+            sound = convert_samples(sound, rate, RATE)
         return np.pad(sound, (0, int(self.settings.after * RATE)))
 
 
@@ -240,7 +240,7 @@ def _written(
     width = chosen.width if careful else chosen.quick
     best = model.write(model.hear(sound), len(sound), width=width, expected=expected, draft=draft)
     if careful and best.confidence < chosen.doubtful:
-        faster = soxr.resample(sound, RATE, int(RATE * AGAIN))
+        faster = convert_samples(sound, RATE, int(RATE * AGAIN))
         again = model.write(
             model.hear(faster), len(faster), width=width, expected=expected, draft=best.pieces
         )

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sipmessage import URI
-
-from gateway.lines.sip.message.address import NameAddr, parse_addresses, parse_uri
+from gateway.lines.sip.message.address import URI, NameAddr, parse_addresses, parse_uri
 from gateway.lines.sip.message.message import (
     Request,
     Response,

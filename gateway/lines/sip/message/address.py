@@ -10,7 +10,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-from sipmessage import URI
+from sipmessage import URI as URI
 
 Parameters = tuple[tuple[str, str | None], ...]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from gateway.lines.keypad import KEYS
 from gateway.lines.sip.message.message import Request, content_type
 
-KEYS = "0123456789*#ABCD"
 _SIGNAL = re.compile(r"^\s*Signal\s*=\s*([0-9*#A-Da-d]{1,2})\s*$", re.MULTILINE)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sipmessage import URI
-
-from gateway.lines.sip.message.address import bare_host, ip_of, parse_uri
+from gateway.lines.sip.message.address import URI, bare_host, ip_of, parse_uri
 from gateway.lines.sip.transactions.hop import DEFAULT_PORT, Hop, Transport
 
 Nat = Literal["auto", "always", "never"]

@@ -105,7 +105,7 @@ async def serving(
                 connection.shutdown()
             await asyncio.sleep(settle)
             parties.pacer.stop()
-            left = dict(line.sessions)
+            left = dict(line.calls.sessions)
             line.stop()
     assert not left, "a session was left behind"
 

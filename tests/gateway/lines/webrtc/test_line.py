@@ -148,7 +148,7 @@ async def test_the_agent_hangs_up_and_the_page_is_told() -> None:
             await parties.all[0].gone.wait()
         assert page.phone.outcome == ("agent", "goodbye")
         assert parties.all[0].events[-1] == CallerGone("goodbye")
-        await until(lambda: not served.line.sessions, 5)
+        await until(lambda: not served.line.calls.sessions, 5)
 
 
 async def test_the_page_hangs_up() -> None:
@@ -158,7 +158,7 @@ async def test_the_page_hangs_up() -> None:
             party = await parties.next()
         await party.gone.wait()
         assert party.events[-1] == CallerGone("caller hung up")
-        assert not served.line.sessions
+        assert not served.line.calls.sessions
 
 
 async def test_a_page_that_vanishes_is_noticed_within_fifteen_seconds() -> None:
@@ -175,7 +175,7 @@ async def test_a_page_that_vanishes_is_noticed_within_fifteen_seconds() -> None:
             await parties.all[0].gone.wait()
         assert loop.time() - vanished > 10
         assert parties.all[0].events[-1] == CallerGone("connection lost", True)
-        await until(lambda: not served.line.sessions, 5)
+        await until(lambda: not served.line.calls.sessions, 5)
         await page.browser.close()
 
 
@@ -213,9 +213,9 @@ async def test_a_call_is_not_put_through_to_a_telephone() -> None:
 async def test_an_answer_that_nobody_takes_up_is_forgotten() -> None:
     async with serving(connect_seconds=5.0) as served:
         assert (await served.offer()).status_code == 201
-        assert len(served.line.sessions) == 1
+        assert len(served.line.calls.sessions) == 1
         await asyncio.sleep(6)
-        assert not served.line.sessions
+        assert not served.line.calls.sessions
         assert not served.parties.all
 
 

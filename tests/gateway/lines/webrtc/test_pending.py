@@ -45,7 +45,7 @@ async def test_a_page_that_gives_up_frees_its_place_at_once() -> None:
         assert (await served.offer()).status_code == 503
         begun = asyncio.get_running_loop().time()
         assert (await served.client.delete(url)).status_code == 200
-        await until(lambda: not served.line.sessions, 1.0)
+        await until(lambda: not served.line.calls.sessions, 1.0)
         assert is_free(port)
         assert asyncio.get_running_loop().time() - begun < 0.5
         assert (await served.client.delete(url)).status_code == 404
@@ -59,7 +59,7 @@ async def test_a_visitor_without_a_token_who_gives_up_is_counted_no_more() -> No
         url, _ = await pending(served, Origin=SITE)
         assert (await served.offer(Origin=SITE)).status_code == 429
         await served.client.delete(url, headers={"Origin": SITE})
-        await until(lambda: not served.line.sessions, 1.0)
+        await until(lambda: not served.line.calls.sessions, 1.0)
         assert (await served.offer(Origin=SITE)).status_code == 201
 
 
@@ -67,7 +67,7 @@ async def test_a_gateway_that_stops_waits_for_no_page_that_never_came() -> None:
     async with serving(settle=1.0) as served:
         _, port = await pending(served)
         served.line.stop()
-        await until(lambda: not served.line.sessions, 1.0)
+        await until(lambda: not served.line.calls.sessions, 1.0)
         assert is_free(port)
 
 
@@ -79,7 +79,7 @@ async def test_a_call_for_which_no_port_is_left_uses_no_token_up() -> None:
             assert (full.status_code, full.json()["kind"]) == (503, "busy")
             again = await served.offer(token=token)
             assert again.json()["kind"] == "busy"
-            assert not served.line.sessions
+            assert not served.line.calls.sessions
 
 
 async def test_a_call_for_which_no_port_is_left_is_not_counted_in_the_hour() -> None:
@@ -94,11 +94,11 @@ async def test_ice_that_finds_no_port_to_begin_anew_leaves_the_call_as_it_was() 
     with taken() as ports:
         pass
     async with serving(ports=ports) as served, visiting(served):
-        name = next(iter(served.line.sessions))
+        name = next(iter(served.line.calls.sessions))
         url = f"http://127.0.0.1:{served.port}/webrtc/desk/{name}"
         headers = {"Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*"}
         full = await served.client.patch(url, content=FRAGMENT, headers=headers)
         assert (full.status_code, full.json()["kind"]) == (503, "busy")
         await asyncio.sleep(3)
-        assert name in served.line.sessions
+        assert name in served.line.calls.sessions
         assert not served.parties.all[0].gone.is_set()

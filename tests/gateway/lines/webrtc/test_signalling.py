@@ -176,7 +176,7 @@ async def test_what_is_no_offer_is_refused(kind: str, body: str, status: int) ->
         response = await served.client.post(served.url, content=body, headers=headers)
         assert response.status_code == status
         assert response.headers["content-type"] == "application/problem+json"
-        assert not served.line.sessions
+        assert not served.line.calls.sessions
 
 
 async def test_an_offer_of_video_is_unacceptable() -> None:
@@ -194,7 +194,7 @@ async def test_an_unknown_agent_is_not_found() -> None:
 
 async def test_changes_of_ice_go_by_their_tags() -> None:
     async with serving(connect_seconds=30.0) as served, visiting(served):
-        name, session = next(iter(served.line.sessions.items()))
+        name, session = next(iter(served.line.calls.sessions.items()))
         url = f"http://127.0.0.1:{served.port}/webrtc/desk/{name}"
         body = "a=ice-ufrag:abcd\r\na=ice-pwd:" + "p" * 24 + "\r\n"
         kind = {"Content-Type": "application/trickle-ice-sdpfrag"}
@@ -224,7 +224,7 @@ async def test_changes_of_ice_go_by_their_tags() -> None:
 async def test_a_restart_that_leads_nowhere_leaves_the_call_as_it_was() -> None:
     parties = Parties(sound=tone(440, 1.0, 24000))
     async with serving(parties, connect_seconds=5.0) as served, visiting(served) as page:
-        name = next(iter(served.line.sessions))
+        name = next(iter(served.line.calls.sessions))
         url = f"http://127.0.0.1:{served.port}/webrtc/desk/{name}"
         headers = {"Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*"}
         body = "a=ice-ufrag:abcd\r\na=ice-pwd:" + "p" * 24 + "\r\n"
