@@ -15,12 +15,14 @@ from turn.events import (
     KeyPressed,
     TurnAssessed,
     TurnDrafted,
+    TurnDropped,
     TurnEnded,
     TurnOutput,
     TurnResumed,
     WordsArrived,
 )
 from turn.evidence import Asked, Weights, belief, owed, series, together
+from turn.gate import Line
 from turn.keys import KeyEntry, KeySettings
 from turn.profile import DEFAULT, Profile
 from turn.words import Lexicon, Reading, plausible, read
@@ -45,6 +47,8 @@ class EndpointSettings:
     "seconds of voice that make a turn when no word is recognised: a smack or a click has less"
     longest_speech: float = 60.0
     "seconds of sound without a pause after which a turn ends: nobody speaks so, a stuck line does"
+    murmur: float = 0.8
+    "silence of the caller in which a weak voice is heard that may be the rest of what they say"
     drafts: int = 3
     "drafts in one turn: a caller who goes on after three of them is telling a story"
 
@@ -133,8 +137,8 @@ class Endpoint:
         plain = self.profile.means == "silence"
         self._pause = Pause(end, max(end, model_end) if plain else end)
 
-    def passed(self, now: int, rising: bool) -> list[TurnOutput]:
-        """Time went on to `now`; `rising`: a sound may just be starting."""
+    def passed(self, now: int, line: Line) -> list[TurnOutput]:
+        """Time went on to `now`; `line`: what is heard now."""
         if self._keys.keys:
             return self._end_keys(now) if self._keys.expired(now) else []
         if self._start is None:
@@ -147,9 +151,9 @@ class Endpoint:
             self._pause = Pause(now, now)
             return self._end(now, None)
         outputs = self._ask(now, self._pause, self._start)
-        return outputs + self._decide(now, rising)
+        return outputs + self._decide(now, line)
 
-    def assessed(self, answer: TurnAssessed, now: int, rising: bool) -> list[TurnOutput]:
+    def assessed(self, answer: TurnAssessed, now: int, line: Line) -> list[TurnOutput]:
         """The detector answered; an answer about another pause is dropped."""
         pause = self._pause
         if pause is None or not pause.waiting or pause.asked != answer.at:
@@ -157,19 +161,19 @@ class Endpoint:
         pause.waiting = False
         if answer.probability is not None:
             pause.answers.append(answer.probability)
-        return self._decide(now, rising)
+        return self._decide(now, line)
 
-    def words(self, arrived: WordsArrived, now: int, rising: bool) -> list[TurnOutput]:
+    def words(self, arrived: WordsArrived, now: int, line: Line) -> list[TurnOutput]:
         """The recogniser answered; words that end elsewhere are not of this pause."""
         if self._pause is None or self._pause.words_asked != arrived.end:
             return []
         if arrived.text is None:
             self._pause.wordless = True
-            return self._decide(now, rising)
+            return self._decide(now, line)
         span = min(self._voiced, self._settings.words_span)
         text = arrived.text if plausible(arrived.text, span) else ""
         self._pause.reading = read(text, self._lists)
-        return self._decide(now, rising)
+        return self._decide(now, line)
 
     def key(self, pressed: KeyPressed, now: int) -> list[TurnOutput]:
         """A key was pressed: the turn is made of keys from now on."""
@@ -207,13 +211,16 @@ class Endpoint:
         saves = self._wait(pause, believed) - silence > self._settings.worth
         return saves and not owed(pause.reading or Reading())
 
-    def _decide(self, now: int, rising: bool) -> list[TurnOutput]:
+    def _decide(self, now: int, line: Line) -> list[TurnOutput]:
         pause = self._pause
-        if pause is None or rising:
+        if pause is None or line == "rising":
             return []
         believed = self._belief(pause)
         silence = self._seconds(pause.silent_from, now)
-        if silence >= self._wait(pause, believed) and not self._words_owed(pause, now):
+        wait = self._wait(pause, believed)
+        if line == "murmur":
+            wait = max(wait, self._settings.murmur)
+        if silence >= wait and not self._words_owed(pause, now):
             return self._end(now, believed)
         return self._draft(now, pause, believed)
 
@@ -273,12 +280,24 @@ class Endpoint:
         self._free = pause.end
         worded = pause.reading is not None and pause.reading.words > 0
         if self._voiced < self._settings.least and not worded:
-            return [TurnResumed(now)] if pause.drafted else []
+            return self._nothing(now, pause)
         sure = believed is not None and believed >= self.profile.end
         heard = (pause.probability or 0.0) >= self.profile.end
         late = pause.asked is not None and not pause.answers
         why = ("semantic" if heard else "words") if sure else "silence"
         return [TurnEnded(now, start, pause.end, why, believed, late=late)]  # type: ignore[arg-type]
+
+    def drop(self, now: int) -> list[TurnOutput]:
+        """What the turn was made of so far is nothing that anybody said."""
+        if self._start is None:
+            return []
+        pause, self._pause, self._start = self._pause, None, None
+        self._free = now
+        return self._nothing(now, pause)
+
+    def _nothing(self, now: int, pause: Pause | None) -> list[TurnOutput]:
+        void: list[TurnOutput] = [TurnResumed(now)] if pause is not None and pause.drafted else []
+        return [*void, TurnDropped(now)]
 
     def _end_keys(self, now: int) -> list[TurnOutput]:
         outputs: list[TurnOutput] = []

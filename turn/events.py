@@ -192,6 +192,13 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnDropped:
+    """What was taken for a turn is none: a click, a smack, the noise of the line."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class OverlapBegan:
     """The caller makes a sound over the agent: lower the agent's voice and wait."""
 
@@ -234,6 +241,7 @@ TurnOutput = (
     | TurnDrafted
     | TurnResumed
     | TurnEnded
+    | TurnDropped
     | OverlapBegan
     | OverlapHeld
     | OverlapDismissed

@@ -8,10 +8,17 @@ The gate moves both edges to where the level says they are, within a bound, and 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from turn.events import SpeechStarted, SpeechStopped, VoiceScored
 from turn.loudness import EchoTail, Loudness
+from turn.nearness import Alone, Nearness, NearnessSettings
+
+
+Line = Literal["silent", "rising", "murmur"]
+"""What is heard while nobody is known to speak: nothing, a sound that may just be starting, or a
+voice that is too weak for the caller's, and whose is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class GateSettings:
     model stays open for 0.1 s over the faint end of an echo, where there is nothing to explain"""
     echo_below: float = 6.0
     "dB below the echo that are still about as loud"
+    nearness: NearnessSettings = field(default_factory=NearnessSettings)
 
 
 class Gate:
@@ -66,6 +74,9 @@ class Gate:
         "voiced sound in the present or last speech"
         settings = self._settings
         self._loudness = Loudness()
+        self._nearness = Nearness(rate, settings.nearness)
+        self._unknown = False
+        "nobody was known to be the caller when the present speech began"
         self._echo = EchoTail(settings.echo, int(settings.echo_after * rate), settings.echo_below)
         self._run_start: int | None = None
         self._run_voiced = 0
@@ -79,23 +90,57 @@ class Gate:
     @property
     def usual(self) -> float | None:
         """Level at which this caller usually speaks; None before the first speech."""
-        return self._loudness.usual
+        return self._nearness.own
 
-    def feed(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
-        """Take the next window; give what it decides."""
+    @property
+    def nobody(self) -> bool:
+        """Say whether the present speech, the first on this line, is too steady to be a voice."""
+        return self.voiced and self._unknown and self._loudness.steady
+
+    def feed(
+        self, window: VoiceScored, *, taken: bool = False
+    ) -> list[SpeechStarted | SpeechStopped]:
+        """Take the next window; give what it decides.
+
+        `taken`: the floor is not open to a voice that is weaker than the caller's.
+        """
         settings = self._settings
         self._recent.append(window)
         score = 0.0 if self._echo.holds(window) else window.probability
         loud = window.level > self._loudness.noise + settings.loud
         threshold = settings.offset if self.voiced or loud else settings.onset
-        self.rising = score >= threshold
+        voice = score >= threshold
+        self.rising = voice and self._mine(window, taken=taken)
         if self.rising:
             return self._voice(window)
         self._run_start = None
-        if not self.voiced:
+        if not voice:
+            self._nearness.quiet(window)
+        if self.voiced:
+            return self._silence(window, voice=voice)
+        if not voice:
             self._loudness.quiet(window.level)
-            return []
-        return self._silence(window)
+        found = self._nearness.alone()
+        return [] if found is None else self._alone(window, found)
+
+    @property
+    def line(self) -> Line:
+        """Say what the last window held."""
+        if self.rising:
+            return "rising"
+        return "murmur" if self._nearness.murmur else "silent"
+
+    def dismiss(self, now: int) -> SpeechStopped:
+        """What was taken for the caller is nobody; nothing as loud starts a speech again."""
+        self._nearness.dismiss(self._loudness.speech)
+        self.voiced = self.rising = False
+        return SpeechStopped(now, self.end)
+
+    def _mine(self, window: VoiceScored, *, taken: bool) -> bool:
+        """Say whether a window with voice is the caller's."""
+        if self.voiced:
+            return self._nearness.goes_on(window)
+        return self._nearness.starts(window, taken=taken)
 
     def _voice(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
         length = window.end - window.start
@@ -103,6 +148,7 @@ class Gate:
             self._loudness.voiced(window.level)
             self.end = window.end
             self.seconds += length / self._rate
+            self._nearness.learn(self._loudness.speech, self.seconds, length / self._rate)
             return []
         if self._run_start is None:
             self._run_start = window.start
@@ -115,12 +161,28 @@ class Gate:
         self.start = self._onset(self._run_start)
         self.end = window.end
         self.seconds = (window.end - self.start) / self._rate
+        self._unknown = self._nearness.own is None
+        return self._begin(window)
+
+    def _alone(self, window: VoiceScored, low: Alone) -> list[SpeechStarted | SpeechStopped]:
+        """Believe a low voice that is the only one."""
+        self._loudness.begin(each.level for each in self._recent if each.start >= low.start)
+        self.start = max(self.end, low.start)
+        self.end = max(self.start, low.end)
+        self.seconds = min(low.seconds, (self.end - self.start) / self._rate)
+        self._unknown = False
+        return self._begin(window)
+
+    def _begin(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
         self.voiced = True
         self._run_start = None
+        self._nearness.begin(window.end)
+        self._nearness.learn(self._loudness.speech, self.seconds, self.seconds)
         return [SpeechStarted(window.end, self.start)]
 
-    def _silence(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
-        edge = self._offset()
+    def _silence(self, window: VoiceScored, *, voice: bool) -> list[SpeechStarted | SpeechStopped]:
+        """Take a window that is not the caller's; `voice`: it is that of somebody behind them."""
+        edge = max(self.start, min(self.end, self._nearness.last)) if voice else self._offset()
         self.model_end = self.end
         if window.end - edge < self._settings.stop * self._rate:
             return []
@@ -128,7 +190,6 @@ class Gate:
             self.seconds = max(0.0, self.seconds - (self.end - edge) / self._rate)
             self.end = edge
         self.voiced = False
-        self._loudness.end()
         return [SpeechStopped(window.end, self.end)]
 
     def _audible(self) -> float:

@@ -27,6 +27,7 @@ from turn.events import (
     SpeechStopped,
     TurnAssessed,
     TurnDrafted,
+    TurnDropped,
     TurnEnded,
     TurnInput,
     TurnOutput,
@@ -248,6 +249,7 @@ Event = Literal[
     "draft",
     "resumed",
     "ended",
+    "dropped",
     "overlap",
     "held",
     "backchannel",
@@ -292,6 +294,8 @@ def _line(what: TurnOutput | Answer, at: float, rate: int) -> Line | None:
             return Line(at, "resumed")
         case TurnEnded(end=end, probability=probability, why=why):
             return Line(at, "ended", probability, end / rate, detail=why)
+        case TurnDropped():
+            return Line(at, "dropped")
         case OverlapBegan():
             return Line(at, "overlap")
         case OverlapHeld():

@@ -76,7 +76,7 @@ class TurnTaking:
             case VoiceScored():
                 return self._window(event)
             case TurnAssessed():
-                return self._endpoint.assessed(event, self._now, self._gate.rising)
+                return self._endpoint.assessed(event, self._now, self._gate.line)
             case WordsArrived():
                 return self._words(event)
             case AgentBegan():
@@ -111,7 +111,8 @@ class TurnTaking:
     def _window(self, window: VoiceScored) -> list[TurnOutput]:
         self._now = window.end
         outputs: list[TurnOutput] = []
-        for edge in self._gate.feed(window):
+        taken = self._agent is not None or self._endpoint.open
+        for edge in self._gate.feed(window, taken=taken):
             outputs.append(edge)
             match edge:
                 case SpeechStarted():
@@ -121,10 +122,12 @@ class TurnTaking:
                     self._stopped()
                 case _:
                     assert_never(edge)
+        if self._gate.nobody:
+            outputs += self._dismiss()
         self._echo += (window.echo - self._echo) * 0.2  # over the last five windows, 0.16 s
         if self._overlap is not None:
             outputs += self._settle(self._overlap.heard(self._sound()))
-        return outputs + self._endpoint.passed(self._now, self._gate.rising)
+        return outputs + self._endpoint.passed(self._now, self._gate.line)
 
     def _started(self, edge: SpeechStarted) -> list[TurnOutput]:
         if self._overlap is not None:
@@ -138,6 +141,14 @@ class TurnTaking:
     def _stopped(self) -> None:
         if self._overlap is None and (self._agent is None or self._endpoint.open):
             self._pause_turn()
+
+    def _dismiss(self) -> list[TurnOutput]:
+        """Take the present sound for what the line sounds like."""
+        outputs: list[TurnOutput] = [self._gate.dismiss(self._now)]
+        if self._overlap is not None:
+            self._overlap = None
+            outputs.append(OverlapDismissed(self._now, "noise"))
+        return outputs + self._endpoint.drop(self._now)
 
     def _overlap_from(self, start: int) -> list[TurnOutput]:
         assert self._agent is not None
@@ -186,7 +197,7 @@ class TurnTaking:
         outputs: list[TurnOutput] = []
         if self._overlap is not None:
             outputs += self._settle(self._overlap.words(arrived, self._sound()))
-        return outputs + self._endpoint.words(arrived, self._now, self._gate.rising)
+        return outputs + self._endpoint.words(arrived, self._now, self._gate.line)
 
     @property
     def _interruptible(self) -> bool:

@@ -45,6 +45,10 @@ class Edges:
         """Give where the present turn began, which turn-taking takes for `start`."""
         return start if self._began is None else min(self._began, start)
 
+    def drop(self, at: int) -> None:
+        """What began last was no turn: none before `at` belongs to the next."""
+        self._began, self._free = None, at
+
     def end(self, start: int, end: int, at: int) -> tuple[int, int]:
         """End the present turn at `at`: give its first and its last voiced sample."""
         began = self.beginning(start)

@@ -38,6 +38,7 @@ from turn.events import (
     SpeechStopped,
     TurnAssessed,
     TurnDrafted,
+    TurnDropped,
     TurnEnded,
     TurnInput,
     TurnOutput,
@@ -243,6 +244,9 @@ class Hearing:
             case SpeechStarted(start=start):
                 start = self._edges.begin(start, sounding=self._sounding)
                 self._post(replace(output, start=start))
+            case TurnDropped(at=at):
+                self._edges.drop(at)
+                self._post(output)
             case TurnDrafted(start=start):
                 self._post(replace(output, start=self._edges.beginning(start)))
             case (

@@ -68,6 +68,7 @@ from turn.events import (
     SpeechStarted,
     SpeechStopped,
     TurnDrafted,
+    TurnDropped,
     TurnResumed,
 )
 
@@ -76,6 +77,7 @@ TurnNews = (
     | SpeechStopped
     | TurnDrafted
     | TurnResumed
+    | TurnDropped
     | OverlapBegan
     | OverlapHeld
     | OverlapDismissed
@@ -187,6 +189,8 @@ class CallState:
     "where that is, in samples of the caller's stream"
     claim: CallerClaimed | None = None
     "why playout is being flushed"
+    idle_due: float | None = None
+    "when the caller was to be asked whether they are there, before they made their last sound"
     idle_asked: int = 0
     losses: int = 0
     "failures of the backend since it last gave sound"
