@@ -61,6 +61,8 @@ class Pause:
     "last voiced sample before it"
     silent_from: int
     "where the silence is counted from"
+    murmured: int = 0
+    "where a voice was heard last that is not known to be the caller's"
     words_asked: int | None = None
     "position up to which the recogniser was asked"
     wordless: bool = False
@@ -213,12 +215,16 @@ class Endpoint:
 
     def _decide(self, now: int, line: Line) -> list[TurnOutput]:
         pause = self._pause
-        if pause is None or line == "rising":
+        if pause is None:
+            return []
+        if line != "silent":
+            pause.murmured = now
+        if line == "rising":
             return []
         believed = self._belief(pause)
         silence = self._seconds(pause.silent_from, now)
         wait = self._wait(pause, believed)
-        if line == "murmur":
+        if self._seconds(pause.murmured, now) < self.profile.shortest:
             wait = max(wait, self._settings.murmur)
         if silence >= wait and not self._words_owed(pause, now):
             return self._end(now, believed)

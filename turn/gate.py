@@ -15,7 +15,6 @@ from turn.events import SpeechStarted, SpeechStopped, VoiceScored
 from turn.loudness import EchoTail, Loudness
 from turn.nearness import Alone, Nearness, NearnessSettings
 
-
 Line = Literal["silent", "rising", "murmur"]
 """What is heard while nobody is known to speak: nothing, a sound that may just be starting, or a
 voice that is too weak for the caller's, and whose is not known."""
@@ -78,8 +77,8 @@ class Gate:
         self._unknown = False
         "nobody was known to be the caller when the present speech began"
         self._echo = EchoTail(settings.echo, int(settings.echo_after * rate), settings.echo_below)
-        self._run_start: int | None = None
-        self._run_voiced = 0
+        self._run: tuple[int, int] | None = None
+        "where a sound began that may be a start, and how much of it is voiced so far"
         self._recent: deque[VoiceScored] = deque(maxlen=16)
 
     @property
@@ -113,7 +112,7 @@ class Gate:
         self.rising = voice and self._mine(window, taken=taken)
         if self.rising:
             return self._voice(window)
-        self._run_start = None
+        self._run = None
         if not voice:
             self._nearness.quiet(window)
         if self.voiced:
@@ -126,7 +125,7 @@ class Gate:
     @property
     def line(self) -> Line:
         """Say what the last window held."""
-        if self.rising:
+        if self.rising or self._nearness.begins:
             return "rising"
         return "murmur" if self._nearness.murmur else "silent"
 
@@ -150,15 +149,12 @@ class Gate:
             self.seconds += length / self._rate
             self._nearness.learn(self._loudness.speech, self.seconds, length / self._rate)
             return []
-        if self._run_start is None:
-            self._run_start = window.start
-            self._run_voiced = 0
-        self._run_voiced += length
-        if self._run_voiced < self._settings.least * self._rate:
+        first, voiced = self._run or (window.start, 0)
+        self._run = first, voiced + length
+        if voiced + length < self._settings.least * self._rate:
             return []
-        first = self._run_start
         self._loudness.begin(each.level for each in self._recent if each.start >= first)
-        self.start = self._onset(self._run_start)
+        self.start = self._onset(first)
         self.end = window.end
         self.seconds = (window.end - self.start) / self._rate
         self._unknown = self._nearness.own is None
@@ -175,7 +171,7 @@ class Gate:
 
     def _begin(self, window: VoiceScored) -> list[SpeechStarted | SpeechStopped]:
         self.voiced = True
-        self._run_start = None
+        self._run = None
         self._nearness.begin(window.end)
         self._nearness.learn(self._loudness.speech, self.seconds, self.seconds)
         return [SpeechStarted(window.end, self.start)]

@@ -33,6 +33,8 @@ class NearnessSettings:
     faint: float = -46.0
     """dBFS under which a voice is taken for a distant one before the caller's is known: of 130
     recordings none is so weak"""
+    masked: float = 9.0
+    "a voice that has gone on since the caller stopped is theirs only if it is not weaker"
     alone: float = 1.2
     "seconds after which a low voice in a quiet room is the caller: a telephone handed over"
     word: float = 0.25
@@ -47,6 +49,8 @@ class NearnessSettings:
     "dB by which the caller is louder than a voice that is known to be behind"
     fade: float = 1.0
     "dB a second by which the caller's level falls while they speak more softly"
+    onset: float = 0.2
+    "seconds for which a weak voice may be the soft beginning of the caller's"
     short: float = 0.4
     "seconds of sound that do not raise a level which is known: a cough or a knock is loud"
 
@@ -88,6 +92,8 @@ class Alone:
     end: int
     seconds: float
     "of voice in it"
+    level: float
+    "of its loudest window, in dBFS"
 
 
 class Nearness:
@@ -108,21 +114,23 @@ class Nearness:
         "the same for one of which there was no doubt"
         self._doubtful = False
         "the voice is too weak and too steady to be the caller's"
+        self._masked = False
+        "a weak voice goes on in which the caller's end was lost"
         self._recent: deque[float] = deque(maxlen=DOUBTED_WINDOWS)
         "levels of the present speech since there was no doubt"
-        self.murmur = False
-        "the last window was a voice that is not the caller's, nor known to be behind"
+        self.murmur = 0.0
+        "seconds for which a voice goes on that is not the caller's, nor known to be behind"
         self._background = Background(self._settings)
         self._low: Alone | None = None
         "a low voice that may be the caller's after all"
-        self._low_level = 0.0
         self._silent = 0.0
 
     def begin(self, at: int) -> None:
         """The caller's speech begins, as far as can be told, before `at`."""
         self._present = None
         self._near_end = self._sure_end = at
-        self._doubtful = self.murmur = False
+        self._doubtful = self._masked = False
+        self.murmur = 0.0
         self._recent.clear()
 
     def goes_on(self, window: VoiceScored) -> bool:
@@ -139,7 +147,7 @@ class Nearness:
         full = len(self._recent) == DOUBTED_WINDOWS
         self._doubtful = full and spread(self._recent) < settings.steady
         soft = window.end - self._near_end <= settings.soft * self._rate
-        self.murmur = not soft and not self._doubtful
+        self._masked = not soft
         return soft and not self._doubtful
 
     def starts(self, window: VoiceScored, *, taken: bool) -> bool:
@@ -148,31 +156,35 @@ class Nearness:
         `taken`: the floor is not open to a new voice, since the agent sounds or a turn has paused.
         """
         self._silent = 0.0
-        self.murmur = False
+        seconds = (window.end - window.start) / self._rate
+        known = self._doubtful or self._background.holds(window.level)
+        self.murmur = 0.0 if known else self.murmur + seconds
         if window.level >= self._least():
             self._low = None
             return True
-        seconds = (window.end - window.start) / self._rate
-        self.murmur = not self._doubtful and not self._background.holds(window.level)
         if taken or self._background.holds(window.level):
             self._background.voice(window.level, seconds)
             self._low = None
         elif self._low is None:
-            self._low = Alone(window.start, window.end, seconds)
-            self._low_level = window.level
+            self._low = Alone(window.start, window.end, seconds, window.level)
         else:
-            self._low = Alone(self._low.start, window.end, self._low.seconds + seconds)
-            self._low_level = max(self._low_level, window.level)
+            low, level = self._low, max(self._low.level, window.level)
+            self._low = Alone(low.start, window.end, low.seconds + seconds, level)
         return False
 
     def quiet(self, window: VoiceScored) -> None:
         """Take a window without voice."""
         seconds = (window.end - window.start) / self._rate
         self._background.quiet(seconds)
-        self.murmur = False
+        self.murmur = 0.0
         self._silent += seconds
         if self._silent >= self._settings.rest:
-            self._doubtful = False
+            self._doubtful = self._masked = False
+
+    @property
+    def begins(self) -> bool:
+        """Say whether a weak voice has just begun, which may be the caller's soft beginning."""
+        return 0.0 < self.murmur < self._settings.onset
 
     @property
     def last(self) -> int:
@@ -188,7 +200,7 @@ class Nearness:
         self._low = None
         if low.seconds < (settings.word if stopped else settings.alone):
             return None
-        self.own = self._low_level
+        self.own = low.level
         return low
 
     def learn(self, level: float, seconds: float, passed: float) -> None:
@@ -218,5 +230,5 @@ class Nearness:
         sure = self.own - settings.doubt
         if self._doubtful and self._present is not None:
             return self._present - settings.doubt
-        least = self.own - settings.below
+        least = self.own - (settings.masked if self._masked else settings.below)
         return max(least, min(behind, sure)) if self._background.known else least

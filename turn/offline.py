@@ -278,6 +278,8 @@ def lines(found: Run) -> list[Line]:
 
 def _line(what: TurnOutput | Answer, at: float, rate: int) -> Line | None:
     match what:
+        case OverlapBegan() | OverlapHeld() | OverlapDismissed() | FloorClaimed():
+            return _overlap_line(what, at)
         case SpeechStarted():
             return Line(at, "speech_started")
         case SpeechStopped(end=end):
@@ -296,6 +298,16 @@ def _line(what: TurnOutput | Answer, at: float, rate: int) -> Line | None:
             return Line(at, "ended", probability, end / rate, detail=why)
         case TurnDropped():
             return Line(at, "dropped")
+        case AssessTurn() | AskWords() | Answer():
+            return None
+        case _:
+            assert_never(what)
+
+
+def _overlap_line(
+    what: OverlapBegan | OverlapHeld | OverlapDismissed | FloorClaimed, at: float
+) -> Line:
+    match what:
         case OverlapBegan():
             return Line(at, "overlap")
         case OverlapHeld():
@@ -304,7 +316,5 @@ def _line(what: TurnOutput | Answer, at: float, rate: int) -> Line | None:
             return Line(at, "backchannel", detail=f"{kind} {text}".rstrip())
         case FloorClaimed(evidence=evidence):
             return Line(at, "interrupted", detail=evidence)
-        case AssessTurn() | AskWords() | Answer():
-            return None
         case _:
             assert_never(what)

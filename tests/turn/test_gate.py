@@ -60,7 +60,7 @@ def test_a_soft_onset_is_moved_back_while_it_is_heard() -> None:
 def test_an_edge_is_moved_by_a_fifth_of_a_second_at_most() -> None:
     scored = windows((0.5, False), (0.64, True), (0.5, False))
     faded = [
-        replace(each, level=QUIET) if index >= 20 else each for index, each in enumerate(scored)
+        replace(each, level=QUIET) if index >= 26 else each for index, each in enumerate(scored)
     ]
     _, (_, stopped) = run(faded)
     assert isinstance(stopped, SpeechStopped)

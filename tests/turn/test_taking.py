@@ -20,6 +20,7 @@ from turn.events import (
     SpeechStopped,
     TurnAssessed,
     TurnDrafted,
+    TurnDropped,
     TurnEnded,
     TurnOutput,
     TurnResumed,
@@ -206,12 +207,13 @@ def test_a_window_of_voice_puts_the_end_off() -> None:
 def test_a_click_makes_no_turn() -> None:
     caller = Caller(probability=0.99)
     said = caller.sound((0.32, False), (0.096, True), (6.0, False))
-    assert [type(each) for each in said] == [SpeechStarted, SpeechStopped]
+    assert [type(each) for each in said] == [SpeechStarted, SpeechStopped, TurnDropped]
 
 
 def test_a_stuck_line_ends_its_turn() -> None:
     caller = Caller()
-    said = caller.sound((0.32, False), (61.0, True))
+    caller.sound(*SPEECH, (5.0, False))
+    said = caller.sound((61.0, True))
     (ended,) = only(TurnEnded, said)
     assert ended.why == "silence"
 

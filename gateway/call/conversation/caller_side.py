@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import tool_side
+from gateway.call.conversation import sounds, tool_side
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.state import CallerSide, CallState, Effects
@@ -16,23 +16,17 @@ from gateway.events import (
     CallerTyped,
     CallerWords,
     ChooseProfile,
-    Disregard,
     Draft,
     DropDraft,
-    Duck,
     Flush,
-    Hold,
-    Listen,
     Record,
     Respond,
     Resume,
 )
 from gateway.log_events import (
-    BackchannelLogged,
     CallerSpokeLogged,
     DraftLogged,
     KeyLogged,
-    ResumedLogged,
     TurnEndedLogged,
 )
 from turn.events import (
@@ -42,19 +36,23 @@ from turn.events import (
     SpeechStarted,
     SpeechStopped,
     TurnDrafted,
+    TurnDropped,
     TurnResumed,
 )
-
-HELD_SECONDS = 6.0
-"""A reply held for a caller who made a sound is played after this, whatever the sound was.
-Longer than the longest wait of any profile (5 s), so that a real turn always ends first."""
 
 SILENCE_SECONDS = 1.8
 """Whatever the model does, a caller hears a word before two seconds of silence have passed."""
 LEAST_SECONDS = 0.8
 """What a model is given in any case, when the turn itself was found to have ended late."""
 
-OWN_TURNS = (SpeechStarted, SpeechStopped, TurnDrafted, TurnResumed, CallerTurnEnded)
+OWN_TURNS = (
+    SpeechStarted,
+    SpeechStopped,
+    TurnDrafted,
+    TurnResumed,
+    TurnDropped,
+    CallerTurnEnded,
+)
 """Decisions of our turn-taking that are not wanted where the model owns turns."""
 
 
@@ -65,12 +63,11 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         return _overhear(state, event, now)
     match event:
         case SpeechStarted():
-            return [*_listen(state, event.start), *_speech_started(state)]
+            return sounds.started(state, event)
         case SpeechStopped():
-            state.caller_speaking = False
-            if state.waits.held is not None:
-                state.waits.held = now + HELD_SECONDS
-            return []
+            return sounds.stopped(state, now)
+        case TurnDropped():
+            return sounds.dropped(state, now)
         case TurnDrafted():
             return _drafted(state, event, now)
         case TurnResumed():
@@ -78,7 +75,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         case CallerTurnEnded():
             return _turn_ended(state, event, now)
         case OverlapBegan() | OverlapHeld() | OverlapDismissed():
-            return _overlap(state, event)
+            return sounds.over_agent(state, event)
         case CallerClaimed():
             return claim(state, event, now)
         case CallerWords():
@@ -112,51 +109,6 @@ def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
     state.caller_speaking = True
     state.waits.idle = None
     return [Flush(), *tool_side.give_up_reply(state, now)]
-
-
-def _listen(state: CallState, start: int) -> Effects:
-    """Tell the backend where a turn begins, once for each turn."""
-    if state.listening:
-        return []
-    state.listening = True
-    state.listening_from = start
-    return [Listen(start)]
-
-
-def _disregard(state: CallState) -> Effects:
-    state.listening = False
-    return [Disregard()]
-
-
-def _overlap(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
-    """Give way by degrees while a sound is judged; a sound that was no claim cost nothing."""
-    match event:
-        case OverlapBegan(start=start):
-            return [Duck(), *_listen(state, start)]
-        case OverlapHeld():
-            return [Hold()]
-        case OverlapDismissed(kind="open"):
-            return [Resume()]  # everything was said; the sound goes on as a turn
-        case OverlapDismissed(kind=kind, text=text):
-            told = (
-                BackchannelLogged(kind=kind, text=text)
-                if kind == "backchannel"
-                else ResumedLogged(kind=kind, text=text)
-            )
-            return [Resume(), *_disregard(state), Record(told)]
-        case _:
-            assert_never(event)
-
-
-def _speech_started(state: CallState) -> Effects:
-    state.caller_speaking = True
-    state.waits.idle = None
-    reply = state.replies.current
-    if reply is not None and not reply.audible:
-        # An answer is on its way to a caller who goes on speaking: it waits for what this is.
-        state.waits.held = float("inf")
-        return [Hold()]
-    return []
 
 
 def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
@@ -278,7 +230,7 @@ def _give_way(state: CallState, now: float) -> Effects:
 
 def _believe_caller(state: CallState, reply: Reply, text: str) -> Effects:
     state.history.caller(reply.turn, text)
-    state.idle_asked = 0
+    state.idle_asked, state.idle_due = 0, None
     state.replies.unanswered = None
     return [Record(CallerSpokeLogged(turn=reply.turn, text=text))]
 
@@ -303,10 +255,10 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
 
 def _wordless(state: CallState, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
-    effects: Effects = [Record(CallerSpokeLogged(text="", wordless=True)), *_disregard(state)]
+    effects: Effects = [Record(CallerSpokeLogged(text="", wordless=True)), *sounds.disregard(state)]
     effects += tool_side.give_up_reply(state, now)
     if state.replies.unanswered is None:
-        state.waits.idle = now + state.settings.idle_seconds
+        sounds.wait_on(state, now)
         return effects
     state.replies.unanswered = None
     return effects + respond_again(state, now)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from gateway.call.conversation import agent_side
-from gateway.call.conversation.caller_side import HELD_SECONDS, SILENCE_SECONDS
+from gateway.call.conversation.caller_side import SILENCE_SECONDS
+from gateway.call.conversation.sounds import HELD_SECONDS
 from gateway.call.conversation.state import CallState, Effects, Holds
 from gateway.call.conversation.tool_side import WORDS_SECONDS
 from gateway.events import CallHeld, CallReleased, Hold, Record, Resume
@@ -52,6 +53,7 @@ def _released(state: CallState, since: float, now: float) -> Effects:
 def _wait_anew(state: CallState, now: float) -> None:
     """Begin each wait again that was under way, or that began meanwhile; but for the call's own."""
     waits, settings = state.waits, state.settings
+    state.idle_due = None
     if waits.idle is not None:
         waits.idle = now + settings.idle_seconds
     if waits.reply is not None:
