@@ -17,8 +17,8 @@ from gateway.backends.cascade.recognisers.moonshine_tokens import END
 
 Scores = npt.NDArray[np.float32]
 
-HOPELESS = 3.0
-"""Natural logarithms by which a path is left that falls behind the best: what is twenty times less
+HOPELESS = 4.0
+"""Natural logarithms by which a path is left that falls behind the best: what is fifty times less
 likely does not win any more, and each path that is kept costs a step of the decoder.
 `python -m bench.recognise` counts as many wrong words without a bound as with this one."""
 
