@@ -15,6 +15,7 @@ import pytest
 import soundfile
 
 from gateway.events import CallerGone
+from gateway.lines.twilio.settings import TwilioSettings
 from tests.gateway.caller.agent import Agent, Manners, tone
 from tests.gateway.lines.twilio.harness import serving
 
@@ -24,9 +25,13 @@ pytestmark = [
 ]
 
 
+OPEN = TwilioSettings(require_signature=False)
+"""It shows nothing that says who it is."""
+
+
 def call(agent: Agent, audio: Path, *options: str) -> dict[str, Any]:
     async def story() -> bytes:
-        async with serving(answer=agent, settle=0.2) as served:  # type: ignore[arg-type]
+        async with serving(OPEN, agent, settle=0.2) as served:  # type: ignore[arg-type]
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",

@@ -23,6 +23,7 @@ function ownerToken() {
 }
 
 const owner = ownerToken();
+addEventListener("hashchange", () => location.reload()); // the link, pasted where the page is open
 const shows = owner ? { Authorization: `Bearer ${owner}` } : {};
 
 const by = (id) => document.getElementById(id);

@@ -25,7 +25,6 @@ SETTINGS = """
 calls = 1
 [webrtc]
 origins = ["{origin}"]
-local = false
 [web]
 calls = "open"
 """

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.doors.owner import proof
+from gateway.doors.owner import Owner, proof
 from gateway.observe.lines import LogLine, parse
+from tests.support.owner import OWNER
 
 ROOT = Path(__file__).parents[3]
 KEY = "a key for the site's own server"
@@ -37,6 +38,11 @@ class Gateway:
     "put in front of the command, to run it in another network"
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     url: str = ""
+
+    @property
+    def link(self) -> str:
+        """Its page, as the owner opens it."""
+        return Owner(OWNER, "").link(self.url)
 
     @property
     def log(self) -> Path:

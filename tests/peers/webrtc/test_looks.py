@@ -136,7 +136,7 @@ def test_each_state_is_pictured_and_everybody_can_use_it(
     with browser.visit(home.url) as guest:
         for states in (connecting(guest), talking(guest), ending(browser, served, home, guest)):
             wrong |= {state: look(one, state) for state, one in states}
-    with browser.visit(served.url) as guest:
+    with browser.visit(served.link) as guest:
         guest.page.wait_for_load_state("networkidle")
         wrong["page"] = look(guest, "page")
     assert len(wrong) == 14

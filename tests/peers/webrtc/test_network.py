@@ -31,7 +31,7 @@ def visit_in(
     with (
         gateway(folder / "gateway", settings, enter) as served,
         chromium(driver, folder, program=browser_in(enter, folder)) as browser,
-        browser.visit(served.url) as guest,
+        browser.visit(served.link) as guest,
     ):
         guest.press("Start call")
         guest.connected()

@@ -70,7 +70,7 @@ def test_a_call_goes_over_a_relay_with_a_password_for_this_call(
         relay(enter, log, SECRET),
         gateway(tmp_path / "gateway", settings, enter) as served,
         chromium(driver, tmp_path, program=browser_in(enter, tmp_path)) as browser,
-        browser.visit(served.url) as guest,
+        browser.visit(served.link) as guest,
     ):
         guest.page.add_init_script(RELAY_ONLY)
         guest.page.reload()
@@ -93,7 +93,7 @@ def test_a_relay_with_another_secret_lets_nobody_through(
         relay(enter, tmp_path / "coturn.log", "another"),
         gateway(tmp_path / "gateway", settings, enter) as served,
         chromium(driver, tmp_path, program=browser_in(enter, tmp_path)) as browser,
-        browser.visit(served.url) as guest,
+        browser.visit(served.link) as guest,
     ):
         guest.page.add_init_script(RELAY_ONLY)
         guest.page.reload()
