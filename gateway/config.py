@@ -75,6 +75,8 @@ class LimitSettings:
 
     calls: Count = 50
     "at once; one core carries about as many with the embedded models"
+    placed_per_hour: Count = 100
+    "calls placed and handed on in an hour, in all: what a fooled model or a lost key may cost"
     retry_after: Seconds = 10.0
     "seconds a refused caller is asked to wait"
 

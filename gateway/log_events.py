@@ -287,6 +287,13 @@ class TransferLogged(_Logged, frozen=True, kw_only=True):
     reason: str
 
 
+class TransferRefusedLogged(_Logged, frozen=True, kw_only=True):
+    """The model wanted the caller put through to somebody whom the agent's file does not allow."""
+
+    target: Number
+    reason: str
+
+
 class FaultLogged(_Logged, frozen=True, kw_only=True):
     """A part failed; the call goes on where it can."""
 
@@ -350,6 +357,7 @@ LogEvent = (
     | BackendLogged
     | UsageLogged
     | TransferLogged
+    | TransferRefusedLogged
     | FaultLogged
     | RecoveredLogged
     | CallEndedLogged

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from gateway.call.conversation.recovery import MESSAGE, RETRY, TRANSFER
 from gateway.call.settings import FixedLines
+from gateway.doors.callees import check_pattern, plain
 from gateway.tools.builtins import BUILTINS
 from gateway.tools.endpoints import HttpEndpoint, McpServer
 from gateway.tools.hours import OpeningHours
@@ -101,12 +102,22 @@ class ToolEntry:
 
 @dataclass(frozen=True, slots=True)
 class TransferTarget:
-    """Where callers can be put through to."""
+    """Where callers can be put through to: exactly one of `to` and `pattern`."""
 
-    to: str
-    "a number or a SIP address"
+    to: str = ""
+    "a number or a SIP address, which the model calls by this entry's name"
+    pattern: str = ""
+    "numbers that the model may name, as in `+4930123*`, or addresses, `sip:1??@pbx.example.com`"
     description: str = ""
     "for the model: who that is"
+
+    def __post_init__(self) -> None:
+        if bool(self.to) == bool(self.pattern):
+            raise ValueError("a transfer has exactly one of to and pattern")
+        if self.pattern:
+            check_pattern(self.pattern)
+        else:
+            plain(self.to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +174,9 @@ def _fallback_mistakes(agent: AgentFile) -> Iterator[tuple[str, str]]:
     for at, step in enumerate(agent.fallbacks):
         target = step.removeprefix(TRANSFER)
         if step.startswith(TRANSFER):
-            if target not in agent.transfers:
-                there = _list(agent.transfers)
+            named = {name: one for name, one in agent.transfers.items() if one.to}
+            if target not in named:
+                there = _list(named)
                 yield "fallbacks", f'there is no "{target}" under transfers{there}'
         elif step == MESSAGE:
             if at + 1 < len(agent.fallbacks):

@@ -17,6 +17,7 @@ from gateway.backends.cascade.models.script.dialogue import CALL_NOTE
 from gateway.backends.cascade.models.script.format import Script
 from gateway.backends.cascade.models.script.format import load as load_script
 from gateway.call.settings import ConversationSettings
+from gateway.call.targets import Targets
 from gateway.events import CallInfo, Entry
 from gateway.plumbing.toml_file import Mistake, TomlError, TomlFile, decode, read
 from gateway.ports import ToolSpec
@@ -96,7 +97,7 @@ class Agent:
             call_seconds=habits.call_seconds,
             drafts=habits.drafts,
             fallbacks=self.file.fallbacks,
-            transfers={name: each.to for name, each in self.file.transfers.items()},
+            transfers=_targets(self.file),
             language=self.file.language,
             profile=self.file.turns.profile,
             expecting={str(k): str(v) for k, v in self.file.turns.expecting.items()},
@@ -225,11 +226,25 @@ def _call_tools(file: AgentFile) -> Iterator[ToolSpec]:
 
 
 def _with_targets(spec: ToolSpec, file: AgentFile) -> ToolSpec:
-    """Let the model choose among the names of the targets alone."""
-    said = "; ".join(f"{n}: {t.description}" for n, t in file.transfers.items() if t.description)
-    properties = dict(spec.parameters["properties"])
-    properties["target"] = {"type": "string", "enum": sorted(file.transfers), "description": said}
+    """Let the model choose among the names of the targets, and the numbers of their patterns."""
+    targets = _targets(file)
+    said = "; ".join(
+        f"{t.pattern or n}: {t.description}" for n, t in file.transfers.items() if t.description
+    )
+    target: dict[str, object] = {"type": "string", "description": said}
+    if targets.patterns:
+        target["description"] = f"One of {targets.said()}. {said}".strip()
+    else:
+        target["enum"] = sorted(targets.names)
+    properties = {**spec.parameters["properties"], "target": target}
     return replace(spec, parameters={**spec.parameters, "properties": properties})
+
+
+def _targets(file: AgentFile) -> Targets:
+    return Targets(
+        {name: each.to for name, each in file.transfers.items() if each.to},
+        tuple(each.pattern for each in file.transfers.values() if each.pattern),
+    )
 
 
 def as_wished(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:

@@ -55,6 +55,7 @@ from gateway.events import (
     TimePassed,
     ToolAnswered,
     Transfer,
+    TransferEnded,
     Truncate,
 )
 from gateway.log_events import DeedLogged, FaultLogged, LogEvent
@@ -71,6 +72,8 @@ all the time, and what is not touched need not be fetched into the processor's c
 
 WRITES_SECONDS = 15.0
 """How long a write that is under way is waited for after the caller has gone."""
+
+TOO_MANY = "as many calls were placed in this hour as may be (limits.placed_per_hour)"
 
 log = structlog.get_logger("call")
 
@@ -104,7 +107,9 @@ class Call:
         toolbox: Toolbox,
         call_log: CallLog,
         track: Track | None = None,
+        may_place: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`may_place` counts one more call that this machine places."""
         state = conversation.state
         self.leg = leg
         self.conversation = conversation
@@ -113,6 +118,7 @@ class Call:
         self._toolbox = toolbox
         self._log = call_log
         self._track = track
+        self._may_place = may_place
         self._tasks = Tasks(WRITES_SECONDS)
         self._answering = Answering(
             backends,
@@ -288,7 +294,11 @@ class Call:
             case SendKeys(keys=keys):
                 self.leg.send_keys(keys)
             case Transfer(target=target, summary=summary):
-                self.leg.transfer(target, summary)
+                if self._may_place():
+                    self.leg.transfer(target, summary)
+                else:
+                    log.warning("transfer_refused", call_id=self.leg.info.call_id, reason=TOO_MANY)
+                    self.post(TransferEnded(False, TOO_MANY))
             case HangUp(reason=reason):
                 self.leg.hang_up(reason)
                 self._tasks.spawn(self._gone_for_sure(reason), key="gone", kind="line")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gateway.call.targets import Targets
 from gateway.ports import ToolSpec
 
 
@@ -58,8 +59,8 @@ class ConversationSettings:
     "longer turns are rarely at their end when they pause, so that drafts of them are wasted"
     fallbacks: tuple[str, ...] = ()
     "what is tried in order when the present backend is lost; see the agent's file"
-    transfers: Mapping[str, str] = field(default_factory=dict)
-    "numbers and addresses that callers can be put through to, by name"
+    transfers: Targets = field(default_factory=Targets)
+    "whom callers can be put through to"
     language: str = "en"
     profile: str = "default"
     "patience where nothing in particular is asked for"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from gateway.doors.allowance import Allowance
 from gateway.doors.table import Door, Who
 
 Refusal = Literal["nothing shown", "wrong key", "foreign page"]
@@ -34,9 +35,10 @@ class Keys:
 
 
 class Doors:
-    """Judges; knows no socket, no address, and no time."""
+    """Judges, and counts what is placed for others; knows no socket, no address, and no clock."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, placed_per_hour: int = 100) -> None:
+        self.allowance = Allowance(placed_per_hour)
         self._keys: tuple[tuple[Who, str], ...] = (
             ("owner", keys.owner),
             ("sip_key", keys.sip),

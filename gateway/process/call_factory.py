@@ -14,6 +14,7 @@ from gateway.call.conversation.machine import Conversation
 from gateway.call.hearing import Echo, Hearing, VoiceStream
 from gateway.call.track import Track
 from gateway.config import RecordingSettings
+from gateway.doors.allowance import Allowance
 from gateway.log_events import FaultLogged, RecoveredLogged
 from gateway.observe.journal import CallLog, Journal
 from gateway.ports import BackendStart, BackendTraits, Leg
@@ -43,6 +44,7 @@ class Exchange:
         journal: Journal,
         recording: RecordingSettings,
         recorder: Recorder | None,
+        allowance: Allowance,
     ) -> None:
         self._staff = staff
         self._voices = voices
@@ -50,6 +52,7 @@ class Exchange:
         self._journal = journal
         self._recording = recording
         self._recorder = recorder
+        self._allowance = allowance
 
     def make(self, leg: Leg) -> Call:
         """Make the call of a leg that was just answered."""
@@ -93,7 +96,11 @@ class Exchange:
             engaged.tools(info),
             call_log,
             self._track(leg, call_log),
+            self._may_place,
         )
+
+    def _may_place(self) -> bool:
+        return self._allowance.take(asyncio.get_running_loop().time())
 
     def _open_voice(self, rate: int) -> Callable[[Callable[[VoiceScored], None]], VoiceStream]:
         return lambda hear: self._voices.open(rate, hear)

@@ -79,16 +79,17 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     recorder = Recorder() if settings.recording.enabled else None
     journal = _journal(settings, owner)
     try:
-        voices = _voices(settings, runtime)
         assessor = TurnAssessor(runtime)
         crew = Crew(settings, runtime, stopping.reload)
         await crew.prepare()
         assessor.warm()
         _say_loaded(runtime)
-        exchange = Exchange(crew, voices, assessor, journal, settings.recording, recorder)
+        doors, voices = _doors(settings, owner), _voices(settings, runtime)
+        exchange = Exchange(
+            crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
+        )
         pacer = Pacer(time.sleep)
         switchboard = Switchboard(pacer, exchange.make, crew.knows, _admission(settings))
-        doors = _doors(settings, owner)
         needs = LineNeeds(switchboard, settings.agents.default, doors, partial(_speak, crew))
         lines = Lines(settings, needs)
         pages = site(settings, switchboard, crew.names, lines.standings, doors)
@@ -122,7 +123,8 @@ def _journal(settings: Settings, owner: Owner) -> Journal:
 
 def _doors(settings: Settings, owner: Owner) -> Doors:
     sip, web = settings.line(SipSettings), settings.line(WebrtcSettings)
-    return Doors(Keys(owner.token, sip.api_key, web.api_key))
+    keys = Keys(owner.token, sip.api_key, web.api_key)
+    return Doors(keys, settings.limits.placed_per_hour)
 
 
 def _admission(settings: Settings) -> AdmissionSettings:

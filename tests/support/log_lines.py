@@ -31,6 +31,7 @@ from gateway.log_events import (
     Stages,
     ToolLogged,
     TransferLogged,
+    TransferRefusedLogged,
     TurnEndedLogged,
     TurnLogged,
     UsageLogged,
@@ -235,6 +236,7 @@ SAMPLES: tuple[LogEvent, ...] = (
     BackendLogged(name="second", state="lost", next="retry"),
     UsageLogged(figures={"completion_tokens": 20, "details": {"cached_tokens": 3}}),
     TransferLogged(accepted=False, reason="486 Busy Here"),
+    TransferRefusedLogged(target="+19005550123", reason="not in transfers"),
     FaultLogged(part="voice", reason="synthesis took over 10 s", fatal=False, seconds=10.0),
     RecoveredLogged(part="voice_activity"),
     CallEndedLogged(

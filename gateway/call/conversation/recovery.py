@@ -91,8 +91,8 @@ def _step(state: CallState, owed: Reply | None, now: float) -> Effects:
     if step.startswith(TRANSFER):
         state.deserted = True
         effects += state.speak(state.settings.lines.apology)
-        target = step.removeprefix(TRANSFER)
-        target = state.settings.transfers.get(target, target)
+        # It is there: the agent's file is refused otherwise.
+        target = state.settings.transfers.names[step.removeprefix(TRANSFER)]
         state.finish_with(Transfer(target, SUMMARY), now)
         return effects
     if step != RETRY:

@@ -25,6 +25,7 @@ from gateway.events import (
     Entry,
     HangUp,
     Inform,
+    Json,
     Record,
     RunTool,
     SendKeys,
@@ -32,11 +33,14 @@ from gateway.events import (
     ToolAsked,
     Transfer,
 )
-from gateway.log_events import FaultLogged, ToolLogged
+from gateway.log_events import FaultLogged, ToolLogged, TransferRefusedLogged
 
 WORDS_SECONDS = 2.0
 """How long a write that needs a yes waits for the caller's words: a model writes them down beside
 its answer, mostly within a second; without them nothing is done, and the caller is asked."""
+
+TARGET_MOST = 128
+"""Characters of a target that is refused, for the log."""
 
 FAULTS = ("broken", "timeout")
 """Errors that say something of the tool itself and nothing of what it was asked."""
@@ -187,7 +191,9 @@ def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
             state.finish_with(HangUp(str(arguments.get("reason") or "agent ended the call")), now)
         case "transfer":
             target, summary = str(arguments.get("target", "")), str(arguments.get("summary", ""))
-            to = state.settings.transfers.get(target, target)
+            to = state.settings.transfers.find(target)
+            if to is None:
+                return _not_put_through(state, wanted, target, now)
             state.finish_with(Transfer(to, summary), now)
         case "send_keys":
             effects.append(SendKeys(str(arguments.get("keys", ""))))
@@ -197,3 +203,12 @@ def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
             raise AssertionError(wanted.name)
     done = ToolAnswered(wanted.ask, {"status": "ok"}, "done", 0.0)
     return effects + answered(state, done, now)
+
+
+def _not_put_through(state: CallState, wanted: Perform, target: str, now: float) -> Effects:
+    """Tell the model whom it may name; the call goes on as if it had not asked."""
+    may = state.settings.transfers.said()
+    refused = TransferRefusedLogged(target=target[:TARGET_MOST], reason="not in transfers")
+    result: Json = {"error": "not_allowed", "message": f"Callers can be put through to: {may}."}
+    told = ToolAnswered(wanted.ask, result, "refused", 0.0)
+    return [Record(refused), *answered(state, told, now)]

@@ -12,6 +12,7 @@ from gateway.lines.sip.dialogs.placing import Dial
 from gateway.lines.sip.dialogs.vocabulary import HangUp
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.toll import Toll
 from gateway.ports import Answer
 
 Progress = Callable[[str, int], None]
@@ -28,7 +29,9 @@ class Dialler:
         desk: Desk,
         answer: Answer,
         default_agent: str,
+        toll: Toll,
     ) -> None:
+        self.toll = toll
         self.group: asyncio.TaskGroup | None = None
         self._settings = settings
         self._network = network

@@ -16,6 +16,7 @@ from gateway.doors import table
 from gateway.doors.judgement import Doors
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.dialler import Dialler
+from gateway.lines.sip.toll import By
 from gateway.plumbing.wire_json import decode
 
 JSON = "application/json"
@@ -47,7 +48,8 @@ def routes(dialler: Dialler, doors: Doors) -> list[BaseRoute]:
     """Make the route."""
 
     async def place(request: Request) -> Response:
-        if doors.judge(table.SIP_CALLS, request.headers) is None:
+        who = doors.judge(table.SIP_CALLS, request.headers)
+        if who is None:
             return _refused(request, doors)
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON:
             return JSONResponse({"error": f"an order is {JSON}"}, status_code=415)
@@ -63,6 +65,11 @@ def routes(dialler: Dialler, doors: Doors) -> list[BaseRoute]:
             dialler.route(order)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
+        by: By = "owner" if who == "owner" else "key"
+        problem = dialler.toll.problem(order.target, by, asyncio.get_running_loop().time())
+        if problem is not None:
+            log.warning("dial_refused", host=_host(request), by=by, why=problem)
+            return JSONResponse({"error": problem}, status_code=403)
         return StreamingResponse(_lines(dialler, order), media_type="application/x-ndjson")
 
     return [Route("/sip/calls", place, methods=["POST"])]
@@ -71,12 +78,15 @@ def routes(dialler: Dialler, doors: Doors) -> list[BaseRoute]:
 def _refused(request: Request, doors: Doors) -> Response:
     """Tell who may place no calls, and write it down: somebody may be trying."""
     why = doors.refusal(table.SIP_CALLS, request.headers)
-    address = request.client.host if request.client else ""
-    log.warning("dial_refused", host=address, why=why)
+    log.warning("dial_refused", host=_host(request), why=why)
     said = {"error": f"{why}: SIP_API_KEY or the owner's token is needed, as a bearer token"}
     if why == "foreign page":
         return JSONResponse(said, status_code=403)
     return JSONResponse(said, status_code=401, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _host(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 async def _lines(dialler: Dialler, order: DialOrder) -> AsyncIterator[bytes]:

@@ -40,6 +40,7 @@ from gateway.lines.sip.message.message import Request, Response
 from gateway.lines.sip.music import music
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.toll import Toll
 from gateway.lines.sip.transactions.hop import Timers
 from gateway.lines.sip.transfers import Transfers
 from gateway.lines.websocket.upgrade import SocketDoor
@@ -69,8 +70,10 @@ class SipLine:
         self._admission = Admission(settings, answer, default_agent, token)
         self._accounts = Accounts(settings, self.network)
         self._desk = Desk(settings, self.network, self)
-        self._transfers = Transfers(self._desk, self.network, speak, music(settings.hold_music))
-        self.dialler = Dialler(settings, self.network, self._desk, answer, default_agent)
+        toll = Toll(settings.dial, doors.allowance)
+        hold_music = music(settings.hold_music)
+        self._transfers = Transfers(self._desk, self.network, toll, speak, hold_music)
+        self.dialler = Dialler(settings, self.network, self._desk, answer, default_agent, toll)
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
 

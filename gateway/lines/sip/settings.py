@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from gateway.doors.callees import check_pattern
 from gateway.lines.sip.message.address import parse_uri
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -115,6 +116,8 @@ class SipSettings:
     transfer_seconds: Positive = 60.0
     hold_music: Path | None = None
     "sound file that callers hear while a transfer is prepared; empty: a few soft notes"
+    dial: tuple[str, ...] = ()
+    "whom SIP_API_KEY and a REFER may have called, as in `+4930*` and `sip:1??@pbx.example.com`"
     accept_refer: Literal["never", "trunks", "always"] = "trunks"
     "whose REFER is followed: it makes this machine place a call"
     nat: Literal["auto", "always", "never"] = "auto"
@@ -130,6 +133,8 @@ class SipSettings:
     user_agent: str = "Parley"
 
     def __post_init__(self) -> None:
+        for pattern in self.dial:
+            check_pattern(pattern)
         for network in self.allow:
             ipaddress.ip_network(network, strict=False)
         low, high = self.rtp_ports

@@ -30,6 +30,7 @@ from gateway.lines.sip.dialogs.vocabulary import (
 from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.message.address import host_reference, parse_uri
 from gateway.lines.sip.network import SipNetwork
+from gateway.lines.sip.toll import Toll
 
 log = structlog.get_logger("sip")
 
@@ -54,7 +55,12 @@ class Transfers:
     """Keeps track of every transfer under way."""
 
     def __init__(
-        self, desk: Desk, network: SipNetwork, speak: Speak | None, hold_music: bytes
+        self,
+        desk: Desk,
+        network: SipNetwork,
+        toll: Toll,
+        speak: Speak | None,
+        hold_music: bytes,
     ) -> None:
         """`speak` gives the sound of a summary, for transfers that are announced."""
         self.group: asyncio.TaskGroup | None = None
@@ -63,6 +69,7 @@ class Transfers:
         self._consulting: dict[SipLeg, Member] = {}
         self._desk = desk
         self._network = network
+        self._toll = toll
         self._following: dict[CallKey, _Following] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -186,11 +193,19 @@ class Transfers:
             or self.group is None
             or not (allowed == "always" or (allowed == "trunks" and trusted))
         ):
-            self._desk.order(member.key, ReferDecision(False))
+            self._refer_refused(member, f"sip.accept_refer is {allowed}")
+            return
+        problem = self._toll.problem(report.target, "refer", self._loop.time())
+        if problem is not None:
+            self._refer_refused(member, problem)
             return
         log.info("sip_referred", call_id=member.leg.info.call_id)
         self._desk.order(member.key, ReferDecision(True))
         self.group.create_task(self._follow(member, member.leg, report))
+
+    def _refer_refused(self, member: Member, why: str) -> None:
+        log.warning("sip_refer_refused", host=member.hop.host, why=why)
+        self._desk.order(member.key, ReferDecision(False))
 
     async def _follow(self, member: Member, leg: SipLeg, report: Referred) -> None:
         hops = await self._network.hops(report.target)

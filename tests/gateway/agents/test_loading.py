@@ -216,6 +216,34 @@ def test_a_transfer_may_only_go_where_the_file_says(tmp_path: Path) -> None:
     assert target["description"] == "desk: the front desk"
 
 
+def test_a_transfer_to_numbers_of_a_pattern_is_told_to_the_model(tmp_path: Path) -> None:
+    agent = load(
+        write(
+            tmp_path,
+            '[[tools]]\nbuiltin = "transfer"\n[transfers.desk]\nto = "+1555"\n'
+            '[transfers.colleagues]\npattern = "+4930123*"\ndescription = "anybody here"',
+        )
+    )
+    (spec,) = agent.specs
+    target = spec.parameters["properties"]["target"]
+    assert "enum" not in target
+    assert target["description"] == "One of desk, +4930123*. +4930123*: anybody here"
+    assert agent.conversation().transfers.find("+49301239") == "+49301239"
+
+
+@pytest.mark.parametrize(
+    ("entry", "wrong"),
+    [
+        ("", "exactly one of to and pattern"),
+        ('to = "1"\npattern = "1"', "exactly one of to and pattern"),
+        ('pattern = "[0-9]+"', "is no pattern"),
+        ('to = "sip:desk@pbx.example.com?Route=x"', "neither a number nor sip:USER@HOST"),
+    ],
+)
+def test_a_transfer_that_is_none_is_said(tmp_path: Path, entry: str, wrong: str) -> None:
+    assert wrong in said(tmp_path, f"[transfers.desk]\n{entry}")
+
+
 VARIABLES = '[variables]\nnumber = "caller"\nid = "X-Customer"\nplan = "plan"'
 
 

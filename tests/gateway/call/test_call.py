@@ -15,6 +15,7 @@ from gateway.call.conversation.state import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.call.track import Track
+from gateway.doors.allowance import Allowance
 from gateway.events import (
     AgentAudio,
     CallerGone,
@@ -22,6 +23,7 @@ from gateway.events import (
     Listen,
     PlayoutStarved,
     TimePassed,
+    Transfer,
 )
 from gateway.plumbing.fence import fenced_task
 from gateway.ports import Backend, BackendStart, BackendTraits
@@ -49,6 +51,10 @@ class Telephone(FakeLeg):
         self.clocked = clocked
         self.playout = Playout(WireForm("pcmu", RATE, 1), lead=lead, basis="sent")
         self.sent: list[tuple[float, int]] = []
+        self.handed_on: list[str] = []
+
+    def transfer(self, target: str, summary: str) -> None:
+        self.handed_on.append(target)
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         self.sent.append((asyncio.get_running_loop().time(), len(chunks)))
@@ -112,6 +118,7 @@ class Line:
     )
     frames: int = 0
     "that have come"
+    may_place: Callable[[], bool] = lambda: True
 
     def __post_init__(self) -> None:
         info = CallInfo("c1", "twilio", "test")
@@ -130,6 +137,7 @@ class Line:
             LineBook(),
             Tools(),
             self.log,
+            may_place=self.may_place,
         )
         self.call.late = []
         self.seen = self.call.watch()
@@ -386,3 +394,20 @@ def test_the_first_line_names_the_recording() -> None:
     line.hold(story)
     (started,) = line.log.of("call_started")
     assert started["recording"] == "c1.2.wav"
+
+
+def test_a_transfer_is_not_placed_when_there_were_as_many_as_may_be() -> None:
+    async def story(line: Line) -> None:
+        line.call.conversation.state.finish_with(Transfer("+1555", ""), START)
+        await line.at(20.0)  # the longest that a last word is waited for, and more
+
+    allowance = Allowance(1)
+    first, second = (
+        Line(may_place=lambda: allowance.take(0.0)).hold(story),
+        Line(may_place=lambda: allowance.take(0.0)).hold(story),
+    )
+    assert (first.leg.handed_on, second.leg.handed_on) == (["+1555"], [])
+    assert not first.log.of("transfer")
+    (told,) = second.log.of("transfer")
+    assert "placed_per_hour" in str(told["reason"])
+    assert second.call.conversation.state.phase == "ended"

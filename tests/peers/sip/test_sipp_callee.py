@@ -124,7 +124,7 @@ def test_their_refer_is_followed(tmp_path: Path) -> None:
     async def work() -> None:
         port = free_port()
         (tmp_path / "callee").mkdir()
-        async with served(accept_refer="always") as it, asyncio.TaskGroup() as group:
+        async with served(accept_refer="always", dial=("*",)) as it, asyncio.TaskGroup() as group:
             called = group.create_task(
                 sipp("uas_answer", None, tmp_path / "callee", "-p", str(port))
             )

@@ -4,6 +4,7 @@ import pytest
 
 from gateway.call.conversation.caller_side import SILENCE_SECONDS
 from gateway.call.settings import ConversationSettings
+from gateway.call.targets import Targets
 from gateway.events import (
     AgentHeard,
     BackendLost,
@@ -30,7 +31,7 @@ LOST = BackendLost("connection closed")
 
 
 def greeted(*fallbacks: str) -> Playbook:
-    transfers = {"desk": "+15550100"}
+    transfers = Targets({"desk": "+15550100"})
     book = Playbook(ConversationSettings(fallbacks=fallbacks, transfers=transfers))
     book.hear_line(book.start())
     return book

@@ -9,14 +9,22 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
+from structlog.testing import capture_logs
 
 from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import bearer
 from gateway.lines.sip.http import LARGEST, routes
 from gateway.lines.sip.line import SipLine
+from gateway.lines.sip.settings import TrunkSettings
 from gateway.ports import Refusal
-from tests.gateway.lines.sip.test_line import End, end, run, until
+from tests.gateway.lines.sip.test_line import ALLOWED, End, end, run, until
 from tests.support.owner import OWNER
+
+
+def trunk(far: End) -> dict[str, TrunkSettings]:
+    """Give a trunk to a line on which everybody is busy."""
+    far.parties.refusal = Refusal("busy")
+    return {"carrier": TrunkSettings(proxy=f"sip:127.0.0.1:{far.port}")}
 
 
 async def posted(
@@ -81,6 +89,33 @@ def test_who_may_place_calls(headers: dict[str, str], wanted: int) -> None:
         async with end() as near:
             status, _ = await posted(near.line, {}, headers)
             assert status == wanted
+
+    run(work)
+
+
+def test_a_key_calls_whom_the_list_allows_and_the_owner_whom_they_like() -> None:
+    async def work() -> None:
+        async with end() as far, end(dial=("+4930*",), trunks=trunk(far)) as near:
+            for headers, to, wanted in (
+                (bearer("secret"), "+19005550123", 403),
+                (bearer("secret"), "sip:premium@evil.example", 403),
+                (bearer("secret"), "+493012345", 200),
+                (bearer(OWNER), "+19005550123", 200),
+            ):
+                status, told = await posted(near.line, {"to": to}, headers)
+                assert (to, status) == (to, wanted)
+                assert ("sip.dial" in told[0].get("error", "")) is (wanted == 403)
+
+    with capture_logs() as logs:
+        run(work)
+    assert [one["by"] for one in logs if one["event"] == "dial_refused"] == ["key", "key"]
+
+
+def test_an_hour_has_so_many_calls_and_no_more() -> None:
+    async def work() -> None:
+        async with end() as far, end(trunks=trunk(far)) as near:
+            codes = [(await posted(near.line, {"to": "123"}))[0] for _ in range(ALLOWED + 1)]
+            assert codes == [200] * ALLOWED + [403]
 
     run(work)
 

@@ -13,6 +13,7 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
+from gateway.doors.judgement import Doors, Keys
 from gateway.events import CallerGone, CallHeld, CallReleased
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.leg import SipLeg
@@ -20,8 +21,11 @@ from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
 from gateway.lines.sip.transfers import Speak
 from gateway.ports import Refusal
-from tests.support.owner import DOORS
+from tests.support.owner import OWNER
 from tests.support.sip_answers import Parties, Party, tone
+
+ALLOWED = 9
+"""Calls that a line places for others in an hour, here."""
 
 
 @dataclass
@@ -52,7 +56,8 @@ async def end(
     parties: Parties | None = None, speak: Speak | None = None, **more: Any
 ) -> AsyncIterator[End]:
     parties = parties or Parties(echo=False)
-    line = SipLine(settings(**more), parties, DOORS, default_agent="desk", speak=speak)
+    doors = Doors(Keys(OWNER), ALLOWED)
+    line = SipLine(settings(**more), parties, doors, default_agent="desk", speak=speak)
     ready = asyncio.Event()
     parties.pacer.start()
     async with asyncio.TaskGroup() as group:
@@ -248,7 +253,7 @@ def test_a_refer_moves_the_agent_to_someone_else() -> None:
     async def work() -> None:
         async with (
             end(Parties(sound=tone(440, 1.0))) as one,
-            end(Parties(sound=tone(550, 1.0)), accept_refer="always") as two,
+            end(Parties(sound=tone(550, 1.0)), accept_refer="always", dial=("*",)) as two,
             end(Parties(sound=tone(660, 1.0))) as three,
         ):
             await one.call(two)
@@ -266,11 +271,30 @@ def test_a_refer_moves_the_agent_to_someone_else() -> None:
     run(work)
 
 
+@pytest.mark.parametrize("dial", [(), ("+4930*",), ("sip:*@pbx.example.com",)])
+def test_a_refer_to_whom_nobody_allowed_is_refused_and_logged(dial: tuple[str, ...]) -> None:
+    async def work() -> None:
+        async with end() as one, end(accept_refer="always", dial=dial) as two, end() as three:
+            await one.call(two)
+            caller, agent = await one.parties.next(), await two.parties.next()
+            caller.leg.transfer(three.uri, "")
+            await until(lambda: caller.transfer is not None)
+            assert caller.transfer is not None
+            assert not caller.transfer.accepted
+            assert not three.parties.all
+            assert not agent.gone.is_set()
+
+    with capture_logs() as logs:
+        run(work)
+    (line,) = [one for one in logs if one["event"] == "sip_refer_refused"]
+    assert "sip.dial" in line["why"]
+
+
 def test_a_refer_that_fails_leaves_the_call_as_it_was() -> None:
     async def work() -> None:
         async with (
             end(Parties(sound=tone(440, 1.0))) as one,
-            end(Parties(sound=tone(550, 1.0)), accept_refer="always") as two,
+            end(Parties(sound=tone(550, 1.0)), accept_refer="always", dial=("*",)) as two,
             end() as three,
         ):
             three.parties.refusal = Refusal("busy")
@@ -295,7 +319,7 @@ def test_an_announced_transfer_tells_the_summary_first() -> None:
         async with AsyncExitStack() as stack:
             agents = await stack.enter_async_context(end(speak=speak))
             phone = await stack.enter_async_context(
-                end(Parties(sound=tone(440, 1.0)), accept_refer="always")
+                end(Parties(sound=tone(440, 1.0)), accept_refer="always", dial=("*",))
             )
             person = await stack.enter_async_context(end(Parties(sound=tone(660, 1.0))))
             await phone.call(agents)
