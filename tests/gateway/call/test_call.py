@@ -15,7 +15,6 @@ from gateway.call.conversation.state import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.call.track import Track
-from gateway.doors.allowance import Allowance
 from gateway.events import (
     AgentAudio,
     CallerGone,
@@ -23,7 +22,6 @@ from gateway.events import (
     Listen,
     PlayoutStarved,
     TimePassed,
-    Transfer,
 )
 from gateway.plumbing.fence import fenced_task
 from gateway.ports import Backend, BackendStart, BackendTraits
@@ -394,20 +392,3 @@ def test_the_first_line_names_the_recording() -> None:
     line.hold(story)
     (started,) = line.log.of("call_started")
     assert started["recording"] == "c1.2.wav"
-
-
-def test_a_transfer_is_not_placed_when_there_were_as_many_as_may_be() -> None:
-    async def story(line: Line) -> None:
-        line.call.conversation.state.finish_with(Transfer("+1555", ""), START)
-        await line.at(20.0)  # the longest that a last word is waited for, and more
-
-    allowance = Allowance(1)
-    first, second = (
-        Line(may_place=lambda: allowance.take(0.0)).hold(story),
-        Line(may_place=lambda: allowance.take(0.0)).hold(story),
-    )
-    assert (first.leg.handed_on, second.leg.handed_on) == (["+1555"], [])
-    assert not first.log.of("transfer")
-    (told,) = second.log.of("transfer")
-    assert "placed_per_hour" in str(told["reason"])
-    assert second.call.conversation.state.phase == "ended"
