@@ -24,7 +24,7 @@ from tools.settings_page import PAGE, page
 from tools.shape import Finding, excused, look
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 OTHER_PROGRAMS = frozenset({"git", "cd", "curl", "export", "ngrok", "cloudflared", "jq", "docker"})
 """What documents may tell a reader to run beside `make` and `parley`."""
@@ -101,6 +101,15 @@ def test_links_between_documents_lead_somewhere() -> None:
         if not (document.parent / link).exists()
     ]
     assert broken == []
+
+
+def test_what_the_contributors_page_points_at_is_there() -> None:
+    named = re.findall(
+        r"`([\w/]+(?:/|\.py|\.toml))`", (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    )
+    places = [each for each in named if "/" in each.rstrip("/")]
+    assert len(places) > 15
+    assert [each for each in places if not (ROOT / each).exists()] == []
 
 
 def test_every_dependency_has_its_line_of_reason() -> None:
