@@ -299,7 +299,7 @@ class FaultLogged(_Logged, frozen=True, kw_only=True):
 
     part: str
     """`session`, `recogniser`, `model`, `voice`, `voice_activity`, `turn_detector`, `tool`, `line`,
-    `recording`, `gateway`"""
+    `recording`, `log`, `gateway`"""
     reason: str
     fatal: bool | None = None
     "nothing more can be had from that part in this call"
@@ -331,7 +331,7 @@ class LogDroppedLogged(_Logged, frozen=True, kw_only=True):
 
 
 class LogLostLogged(_Logged, frozen=True, kw_only=True):
-    """The disk refused lines; of the process, not of a call."""
+    """The disk refused lines for so long that they could not be kept; of the process."""
 
     lines: int
 

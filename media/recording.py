@@ -269,6 +269,8 @@ class Recorder:
     def __init__(self, interval: float = INTERVAL) -> None:
         """Start writing every `interval` seconds."""
         self._interval = interval
+        self.troubles: tuple[str, ...] = ()
+        "why recordings cannot be written just now, one for each that cannot"
         self._new: deque[StereoRecording] = deque()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -290,6 +292,11 @@ class Recorder:
         self._new.append(recording)
         return recording
 
+    @property
+    def running(self) -> bool:
+        """Say whether anything is being written at all."""
+        return self._thread.is_alive()
+
     def close(self, timeout: float | None = 10.0) -> None:
         """Complete all recordings and end the thread, waiting `timeout` seconds at most."""
         self._stop.set()
@@ -305,5 +312,6 @@ class Recorder:
                 for writer in writers:
                     writer.recording.close()
             writers = [writer for writer in writers if writer.round()]
+            self.troubles = tuple(writer.trouble for writer in writers if writer.trouble)
         for writer in writers:
             writer.end(writer.trouble)

@@ -67,7 +67,10 @@ WIDGET = Door(
     "/widget.js", ("GET", "HEAD"), ("everybody",), "the widget, its types and its modules"
 )
 HEALTH = Door(
-    "/healthz", ("GET", "HEAD"), ("everybody",), "that the process lives; figures to the owner"
+    "/healthz",
+    ("GET", "HEAD"),
+    ("everybody",),
+    "that the process lives and is well; figures to the owner",
 )
 READY = Door(
     "/readyz", ("GET", "HEAD"), ("everybody",), "whether a call would be taken, and why not"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -18,8 +19,11 @@ from media import private
 class Sink(Protocol):
     """Takes whole lines."""
 
-    def write(self, lines: bytes) -> None:
-        """Hand lines to the system; raises OSError."""
+    def write(self, lines: bytes) -> int:
+        """Hand lines to the system; give how many bytes it took, up to the end of a line.
+
+        Raises OSError where it took no line.
+        """
 
     def close(self) -> None:
         """Let go."""
@@ -28,48 +32,101 @@ class Sink(Protocol):
 class StandardOutput:
     """Writes to standard output, as containers like it."""
 
-    def write(self, lines: bytes) -> None:
+    def write(self, lines: bytes) -> int:
         """Hand lines to the system."""
         sys.stdout.buffer.write(lines)
         sys.stdout.buffer.flush()
+        return len(lines)
 
     def close(self) -> None:
         """Leave standard output to its owner."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Torn:
+    """A line of which a full disk took a part."""
+
+    line: bytes
+    rest: bytes
+    size: int
+    "of the file, with that part"
+
+
 class LogFile:
-    """Appends to a file; past `limit` bytes it becomes `.1`, what was `.1` becomes `.2`, ..."""
+    """Appends to a file; past `limit` bytes it becomes `.1`, what was `.1` becomes `.2`, ...
+
+    No line is left in halves: what a full disk cut is completed, and what a process that was killed
+    cut is set apart. A folder that was removed is made again.
+    """
 
     def __init__(self, path: str | Path, limit: int, keep: int, group_reads: bool = False) -> None:
         self.path = Path(path)
         self._limit = limit
         self._keep = keep
         self._group_reads = group_reads
-        private.make_folder(self.path.parent, group_reads)
         self._file = self._open()
-        self._torn = False
-        "the last write ended within a line"
+        self._torn: _Torn | None = None
 
-    def write(self, lines: bytes) -> None:
+    def write(self, lines: bytes) -> int:
         """Append whole lines, after moving on to a new file where that is due."""
         if self._moved():
             self._reopen()
         if 0 < self._limit < os.fstat(self._file).st_size + len(lines):
             self._rotate()
-        if self._torn:
-            lines = b"\n" + lines  # what a full disk cut short must not spoil the next line
-        left = memoryview(lines)
-        self._torn = True
-        while left:
-            left = left[os.write(self._file, left) :]
-        self._torn = False
+        ahead = self._ahead()
+        content = ahead + lines
+        wrote, error = self._append(content)
+        if error is None:
+            self._torn = None
+            return len(lines)
+        end = self._note(content, ahead, wrote)
+        if end <= len(ahead):
+            raise error
+        return end - len(ahead)
+
+    def _note(self, content: bytes, ahead: bytes, wrote: int) -> int:
+        """Remember which line is torn after a part was written; give where that line ends."""
+        size = os.fstat(self._file).st_size
+        if wrote == 0:
+            return 0
+        if wrote < len(ahead):
+            line = ahead if self._torn is None else self._torn.line
+            self._torn = _Torn(line, ahead[wrote:], size)
+            return 0
+        start = content.rfind(b"\n", 0, wrote) + 1
+        if start == wrote:
+            self._torn = None
+            return wrote
+        end = content.index(b"\n", wrote) + 1
+        self._torn = _Torn(content[start:end], content[wrote:end], size)
+        return end
+
+    def _append(self, content: bytes) -> tuple[int, OSError | None]:
+        """Write as much as the system takes; give how much, and why it was not all."""
+        wrote = 0
+        try:
+            while wrote < len(content):
+                wrote += os.write(self._file, content[wrote:] if wrote else content)
+        except OSError as error:
+            return wrote, error
+        return wrote, None
+
+    def _ahead(self) -> bytes:
+        """Give what must stand before the next line: the rest of a torn one, or an end of it."""
+        size = os.fstat(self._file).st_size
+        if self._torn is not None and size == self._torn.size:
+            return self._torn.rest
+        ended = size == 0 or os.pread(self._file, 1, size - 1) == b"\n"
+        again = b"" if self._torn is None else self._torn.line
+        return again if ended else b"\n" + again
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
     def _open(self) -> int:
-        return private.open_file(self.path, os.O_WRONLY | os.O_APPEND, self._group_reads)
+        private.make_folder(self.path.parent, self._group_reads)
+        return private.open_file(self.path, os.O_RDWR | os.O_APPEND, self._group_reads)
 
     def _reopen(self) -> None:
         fresh = self._open()

@@ -3,27 +3,40 @@
 Writing costs the loop a small object and a place in a queue; masking, JSON and the disk are the
 thread's work.
 The queue is bounded: past the bound lines are dropped, counted, and the count is written.
+Lines that the disk refuses are kept, up to a bound too, and tried again.
 Every line is handed to the system at once, so that killing the process loses the last few
 milliseconds at most.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from typing import Literal
 
 import msgspec
 
-from gateway.log_events import LogDroppedLogged, LogEvent, LogLostLogged, fields_of, name_of, plain
+from gateway.log_events import (
+    FaultLogged,
+    LogDroppedLogged,
+    LogEvent,
+    LogLostLogged,
+    RecoveredLogged,
+    fields_of,
+    name_of,
+    plain,
+)
+from gateway.observe.backlog import KEPT_BYTES, RETRY_SECONDS, Backlog, Trouble
 from gateway.observe.call_names import CallNames, known_calls
+from gateway.observe.cutting import cut_down
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
 from gateway.observe.settings import LogSettings
+from gateway.observe.tally import Tally
 from gateway.observe.vocabulary import marks
 from gateway.plumbing.starting import cannot_use
 
@@ -32,6 +45,9 @@ QUEUE_LINES = 20_000
 
 BATCH_LINES = 500
 """Lines written by one system call when the disk lags behind."""
+
+LINE_BYTES = 200_000
+"""The longest line; nothing that a person reads is longer, and a server can send any length."""
 
 CLOSE_SECONDS = 5.0
 """The longest that ending waits for what is still queued."""
@@ -72,19 +88,20 @@ class Journal:
         wall: Callable[[], float] = time.time,
         sink: Sink | None = None,
         bound: int = QUEUE_LINES,
+        kept: int = KEPT_BYTES,
     ) -> None:
         self._privacy = Privacy(settings.mask, secrets)
         self._clock = clock
         self._wall = wall
-        self._sink = sink if sink is not None else open_sink(settings)
+        sink = sink if sink is not None else open_sink(settings)
+        self._backlog = Backlog(sink, clock, self._tell, kept)
         self._names = CallNames(() if settings.path == "-" else known_calls(Path(settings.path)))
+        self.tally = Tally()
         self._bound = bound
         self._queue: SimpleQueue[_Line | None] = SimpleQueue()
         self._dropped = 0
         "lines that found the queue full and are not yet told of"
         self._told = 0
-        self._lost = 0
-        "lines the disk refused and are not yet told of"
         self._closed = False
         self.process = CallLog(self, "", clock())
         "for what concerns no call; its lines have an empty `call` and count from the start"
@@ -99,6 +116,11 @@ class Journal:
     def dropped(self) -> int:
         """How many lines found the queue full, in all."""
         return self._dropped
+
+    @property
+    def backlog(self) -> Backlog:
+        """What waits for the disk, and why; to look at."""
+        return self._backlog
 
     def close(self) -> None:
         """Write what is queued, within a bound, and let the file go."""
@@ -127,8 +149,12 @@ class Journal:
         going_on = True
         while going_on:
             lines: list[_Line] = []
-            line = self._queue.get()
-            while line is not None:
+            line: _Line | Literal["again"] | None
+            try:
+                line = self._queue.get(timeout=RETRY_SECONDS if self._backlog.trouble else None)
+            except Empty:
+                line = "again"
+            while isinstance(line, _Line):
                 lines.append(line)
                 # Nobody else takes from the queue, so that `empty` is no guess.
                 if len(lines) >= BATCH_LINES or self._queue.empty():
@@ -137,25 +163,26 @@ class Journal:
             going_on = line is not None
             self._write(lines)
         self._write([])
-        self._sink.close()
+        self._backlog.close()
 
     def _write(self, lines: list[_Line]) -> None:
-        dropped = self._dropped
-        if dropped > self._told:
+        if (dropped := self._dropped) > self._told:
             lines.append(self._own(LogDroppedLogged(lines=dropped - self._told)))
-        if self._lost:
-            lines.append(self._own(LogLostLogged(lines=self._lost)))
-        if not lines:
-            return
-        try:
-            self._sink.write(b"".join(self._render(line) for line in lines))
-        except OSError as error:
-            if not self._lost:
-                print(f"parley: the call log cannot be written: {error}", file=sys.stderr)
-            self._lost += sum(not isinstance(line.event, _OWN) for line in lines)
-        else:
-            self._lost = 0
             self._told = dropped
+        for line in lines:
+            self.tally.take(line.call, line.event)
+        self._backlog.write([self._render(line) for line in lines])
+
+    def _tell(self, trouble: Trouble) -> list[bytes]:
+        """Tell of a time in which nothing could be written."""
+        stood = self._clock() - trouble.since
+        events: list[LogEvent] = [
+            FaultLogged(part="log", reason=trouble.reason, seconds=stood),
+            RecoveredLogged(part="log"),
+        ]
+        if trouble.lost:
+            events.append(LogLostLogged(lines=trouble.lost))
+        return [self._render(self._own(event)) for event in events]
 
     def _own(self, event: LogEvent) -> _Line:
         return _Line(self._wall(), "", 0.0, event)
@@ -171,13 +198,13 @@ class Journal:
         try:
             # The head comes first, and no field of an event takes its place.
             fields = self._privacy.clean(fields_of(event), marks(type(event)))
-            return _JSON.encode(head | fields | head) + b"\n"
+            raw = _JSON.encode(head | fields | head) + b"\n"
+            if len(raw) > LINE_BYTES:
+                raw = _JSON.encode(head | cut_down(fields, LINE_BYTES, _JSON.encode) | head) + b"\n"
+            return raw
         except BaseException as error:  # fence: what one line holds must not end the log
             return _JSON.encode(head | {"unwritable": type(error).__name__}) + b"\n"
 
-
-_OWN = (LogDroppedLogged, LogLostLogged)
-"""Lines that tell of other lines: they are made again where they could not be written."""
 
 _JSON = msgspec.json.Encoder(enc_hook=plain)
 

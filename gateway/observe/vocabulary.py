@@ -30,6 +30,13 @@ HEAD: Mapping[str, Mapping[str, str]] = {
 }
 """What every line begins with."""
 
+CUT: Mapping[str, object] = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "names of the fields that were too long and are not whole",
+}
+"""Ends a line that was too long."""
+
 
 def event_name(kind: type[LogEvent]) -> str:
     """Give the `event` of a class of lines."""
@@ -88,5 +95,5 @@ def _complete(part: dict[str, Any], kind: type[LogEvent]) -> None:
         own, part["additionalProperties"] = {}, True
     event = {"const": event_name(kind)}
     part["title"] = event_name(kind)
-    part["properties"] = {**HEAD, "event": event, **own}
+    part["properties"] = {**HEAD, "event": event, **own, "cut": CUT}
     part["required"] = [*HEAD, *(name for name in part["required"] if name != "event")]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -14,31 +16,36 @@ from starlette.routing import BaseRoute, Route
 from gateway.call.pacer import Pacer
 from gateway.call.switchboard import Switchboard
 from gateway.doors.judgement import Doors
+from gateway.observe.journal import Journal
+from gateway.process.judging import Judge
 
 
-def routes(switchboard: Switchboard, pacer: Pacer, doors: Doors) -> list[BaseRoute]:
-    """Give the routes for supervisors and load balancers; figures are the owner's alone."""
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Whom the routes ask."""
+
+    switchboard: Switchboard
+    pacer: Pacer
+    judge: Judge
+    journal: Journal
+
+
+def routes(watch: Watch, doors: Doors) -> list[BaseRoute]:
+    """Give the routes for supervisors and load balancers; figures are the owner's alone.
+
+    A process that is not well is alive all the same: one that is ended for a full disk would take
+    its calls along. Whether new calls may come is what `/readyz` says.
+    """
 
     async def health(request: Request) -> Response:
-        if not doors.is_owner(request.headers):
-            return JSONResponse({"alive": True})
-        late = pacer.lateness
-        return JSONResponse(
-            {
-                "alive": True,
-                "calls": len(switchboard.calls),
-                "begun": switchboard.begun,
-                "refused": switchboard.refused,
-                "ticks": late.ticks,
-                "late_ticks": late.over_5_ms,
-                "latest_tick": round(late.worst, 4),
-                "tasks": len(asyncio.all_tasks()),
-                "threads": processor_seconds(),
-            }
-        )
+        judged = await watch.judge.judge()
+        said: dict[str, object] = {"alive": True, "well": all(one.well for one in judged.values())}
+        if doors.is_owner(request.headers):
+            said |= {"parts": msgspec.to_builtins(judged), **_figures(watch)}
+        return JSONResponse(said)
 
     async def ready(_request: Request) -> Response:
-        refusal = switchboard.would_refuse()
+        refusal = watch.switchboard.would_refuse()
         if refusal is None:
             return JSONResponse({"ready": True})
         return JSONResponse(
@@ -48,6 +55,22 @@ def routes(switchboard: Switchboard, pacer: Pacer, doors: Doors) -> list[BaseRou
         )
 
     return [Route("/healthz", health), Route("/readyz", ready)]
+
+
+def _figures(watch: Watch) -> dict[str, object]:
+    late = watch.pacer.lateness
+    return {
+        "calls": len(watch.switchboard.calls),
+        "begun": watch.switchboard.begun,
+        "refused": watch.switchboard.refused,
+        "ended": dict(watch.journal.tally.ended),
+        "faults": dict(watch.journal.tally.faults),
+        "ticks": late.ticks,
+        "late_ticks": late.over_5_ms,
+        "latest_tick": round(late.worst, 4),
+        "tasks": len(asyncio.all_tasks()),
+        "threads": processor_seconds(),
+    }
 
 
 def processor_seconds() -> dict[str, float]:

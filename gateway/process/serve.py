@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -30,11 +31,13 @@ from gateway.lines.sip.settings import SipSettings
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.websocket.upgrade import Upgrades
 from gateway.observe.journal import Journal
+from gateway.plumbing import file_limit
 from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.starting import bind
 from gateway.process import health
 from gateway.process.agents import Crew
 from gateway.process.call_factory import Exchange
+from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
 from gateway.process.site import site
@@ -55,6 +58,7 @@ log = structlog.get_logger("gateway")
 
 def serve(settings: Settings, owner: Owner, ready: Callable[[str], None] | None = None) -> int:
     """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
+    file_limit.ensure(settings.limits.calls)
     sys.setswitchinterval(SWITCH_INTERVAL)
     ask_for_slices(LOOP_SLICE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -94,7 +98,10 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
         lines = Lines(settings, needs)
         pages = site(settings, switchboard, crew.names, lines.standings, doors)
         # Each line and page brings its own.
-        routes = [*lines.routes(), *pages.routes(), *health.routes(switchboard, pacer, doors)]
+        watch = health.Watch(
+            switchboard, pacer, _judge(settings, journal, recorder, lines), journal
+        )
+        routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors)]
         server = _server(routes, lines.upgrades())
         async with asyncio.TaskGroup() as group:
             completed, up = asyncio.Event(), asyncio.Event()
@@ -119,6 +126,15 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
 def _journal(settings: Settings, owner: Owner) -> Journal:
     hidden = (*secrets(settings).values(), owner.token)
     return Journal(settings.log, hidden, clock=asyncio.get_running_loop().time)
+
+
+def _judge(settings: Settings, journal: Journal, recorder: Recorder | None, lines: Lines) -> Judge:
+    folders = {"agents.data": settings.agents.data}
+    if settings.log.path != "-":
+        folders["log.path"] = Path(settings.log.path).parent
+    if recorder is not None:
+        folders["recording.folder"] = settings.recording.folder
+    return Judge(Watched(journal, recorder, lines.standings, folders))
 
 
 def _doors(settings: Settings, owner: Owner) -> Doors:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from gateway.config import Settings, secrets
 from gateway.lines.port import Place
 from gateway.lines.table import LINES
+from gateway.plumbing import file_limit
+from gateway.plumbing.starting import StartFailed
 
 if TYPE_CHECKING:
     from gateway.agents.loading import Agent
@@ -202,7 +204,13 @@ def _recording(settings: Settings) -> Iterator[Finding]:
 
 
 def _limits(settings: Settings) -> Iterator[Finding]:
-    yield Finding("limits", "good", f"at most {settings.limits.calls} calls at once")
+    calls = settings.limits.calls
+    try:
+        file_limit.check(calls)
+    except StartFailed as error:
+        yield Finding("limits", "wrong", str(error))
+    else:
+        yield Finding("limits", "good", f"at most {calls} calls at once")
 
 
 def unwritable(folder: Path) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,76 @@ def test_a_file_that_others_removed_is_made_again(tmp_path: Path) -> None:
     log.write(b"two\n")
     log.close()
     assert text(path) == "two\n"
+
+
+def test_a_folder_that_others_removed_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "calls.jsonl"
+    log = LogFile(path, limit=0, keep=1)
+    log.write(b"one\n")
+    shutil.rmtree(path.parent)
+    log.write(b"two\n")
+    log.close()
+    assert text(path) == "two\n"
+
+
+def test_what_a_killed_process_cut_is_set_apart(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(b"one\nhalf a li")
+    log, other = LogFile(path, limit=0, keep=1), LogFile(path, limit=0, keep=1)
+    assert log.write(b"two\n") == 4
+    with path.open("ab") as dying:
+        dying.write(b"an")
+    other.write(b"three\n")
+    log.close()
+    other.close()
+    assert text(path) == "one\nhalf a li\ntwo\nan\nthree\n"
+
+
+TIGHT = """
+import os, resource, sys
+from gateway.observe.files import LogFile
+
+log = LogFile(sys.argv[1], limit=0, keep=1)
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+lines = [f"line {number} {'x' * (number % 7)}\\n".encode() for number in range(40)]
+left, size, refused = b"".join(lines), 0, 0
+while left:
+    size += int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        left = left[log.write(left):]
+    except OSError:
+        refused += 1
+    if sys.argv[3] == "others" and size % 64 < int(sys.argv[2]):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        with open(sys.argv[1], "ab") as other:
+            other.write(b"another's\\n")
+        size = os.stat(sys.argv[1]).st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+log.write(b"last\\n")
+print(refused)
+found = open(sys.argv[1], "rb").read().splitlines(keepends=True)
+assert [line for line in found if line in lines] == lines, found
+assert found[-1] == b"last\\n"
+if sys.argv[3] == "alone":
+    assert found[:-1] == lines, found
+"""
+
+
+@pytest.mark.parametrize("step", [1, 3, 4, 9])
+@pytest.mark.parametrize("company", ["alone", "others"])
+def test_lines_are_whole_whatever_a_full_disk_took_of_them(
+    tmp_path: Path, step: int, company: str
+) -> None:
+    """The disk has room for some more bytes each time; whoever else writes, no line is lost."""
+    done = subprocess.run(
+        [sys.executable, "-c", TIGHT, str(tmp_path / "calls.jsonl"), str(step), company],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert int(done.stdout) > 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from gateway.log_events import (
     TransferLogged,
     UsageLogged,
 )
-from gateway.observe.journal import Journal, timestamp
+from gateway.observe.journal import LINE_BYTES, Journal, timestamp
 from gateway.observe.settings import LogSettings
 
 KEY = KeyLogged(keys="1")
@@ -37,7 +37,7 @@ class Memory:
         self.stuck = threading.Event()
         self.failures = 0
 
-    def write(self, lines: bytes) -> None:
+    def write(self, lines: bytes) -> int:
         if not self.open.is_set():
             self.stuck.set()
             self.open.wait(10)
@@ -45,6 +45,7 @@ class Memory:
             self.failures -= 1
             raise OSError("the disk is full")
         self.lines += [msgspec.json.decode(line) for line in lines.splitlines()]
+        return len(lines)
 
     def close(self) -> None:
         pass
@@ -132,7 +133,7 @@ def test_a_full_queue_drops_and_says_how_many(memory: Memory) -> None:
     assert memory.lines[-1]["lines"] == 3
 
 
-def test_a_failing_disk_is_said_once_and_its_losses_are_counted(
+def test_what_a_failing_disk_refused_is_written_when_it_can_be(
     memory: Memory, capfd: pytest.CaptureFixture[str]
 ) -> None:
     memory.failures = 1
@@ -142,9 +143,28 @@ def test_a_failing_disk_is_said_once_and_its_losses_are_counted(
         assert memory.stuck.wait(10)
         memory.open.set()
         log.bind("CA1", 0.0).write(KEY)
-    assert [line["event"] for line in memory.lines] == ["key", "log_lost"]
-    assert memory.lines[-1]["lines"] == 1
-    assert capfd.readouterr().err == "parley: the call log cannot be written: the disk is full\n"
+    assert [line["event"] for line in memory.lines] == ["key", "key", "fault", "recovered"]
+    assert [line["call"] for line in memory.lines] == ["CA1", "CA1.2", "", ""]
+    fault = memory.lines[2]
+    assert (fault["part"], fault["reason"]) == ("log", "the disk is full")
+    assert capfd.readouterr().err == (
+        "parley: the call log cannot be written: the disk is full; lines are kept and tried again\n"
+        "parley: the call log is written again\n"
+    )
+
+
+def test_a_line_too_long_is_cut_and_says_what(memory: Memory) -> None:
+    with journal(memory) as log:
+        call = log.bind("CA1", 0.0)
+        call.write(CallerSpokeLogged(turn=1, text="x" * 300_000))
+        call.write(UsageLogged(figures={str(number): ["y" * 99] * 9 for number in range(999)}))
+        call.write(UsageLogged(figures={"a": "b" * 4001, "c": 1, "d": list(range(90_000))}))
+    spoke, endless, usage = memory.lines
+    assert spoke["text"] == "x" * 4000 + "… [296000 characters more]"
+    assert (spoke["turn"], spoke["cut"]) == (1, ["text"])
+    assert len(endless["cut"]) == 40  # type: ignore[arg-type]
+    assert (usage["c"], usage["cut"]) == (1, ["a", "d"])
+    assert all(len(msgspec.json.encode(line)) < LINE_BYTES for line in memory.lines)
 
 
 def test_what_comes_after_the_end_is_counted_not_raised(memory: Memory) -> None:
