@@ -51,6 +51,8 @@ def wait(book: Playbook, seconds: float = LONG) -> list[object]:
     while (deadline := book.machine.deadline) is not None and deadline <= until:
         book.now = deadline
         effects += book.happens(TimePassed())
+        left = book.machine.deadline
+        assert left is None or left > deadline, "a deadline that does not advance"
     book.now = until
     return effects
 

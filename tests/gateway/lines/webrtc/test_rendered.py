@@ -72,6 +72,16 @@ def test_after_a_jump_the_clock_goes_on() -> None:
     assert (found.utterance, found.position) == (6, 1)
 
 
+def test_silence_behind_what_came_to_nobody_says_nothing_of_it() -> None:
+    line = timeline()
+    line.forget()
+    assert line.at(stamp(3 * 960), 10.2) is None
+    line.sent(None, 12.0)
+    found = line.at(stamp(7 * 960 + 1), 12.1)
+    assert found is not None
+    assert (found.utterance, found.speaking) == (0, False)
+
+
 @given(st.integers(1, 40), st.integers(0, 40 * 960 - 1), st.integers(0, (1 << 32) - 1))
 def test_every_sample_that_was_sent_is_found(frames: int, unit: int, first: int) -> None:
     line = Timeline(CLOCK, RATE, first)
