@@ -1,8 +1,10 @@
 """Whose packets are believed, and where ours go: symmetric RTP that cannot be taken over.
 
-Before anything is locked, a packet from the address of the description, or from the host the
-signalling comes from, locks at once; anybody else has to send several packets in sequence.
-Once locked, only a new description or a long silence opens it again.
+Who has the key is believed before anybody; then the very address of the description; then its host
+and the signalling's, from any port; and others after several packets in sequence.
+Whoever is believed more takes the stream at once from who is believed less, so that somebody who
+sprays packets at all ports before the far end sends its first loses the stream to that first.
+Among equals only a new description or a long silence opens it again.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ class Latch:
         self._expected = expected
         self._signalling = signalling
         self._locked: Address | None = None
+        self._trust = 0
+        "of who is locked"
         self._candidate: _Candidate | None = None
         self._last = float("-inf")
         self.strangers = 0
@@ -57,16 +61,17 @@ class Latch:
         self, source: Address, ssrc: int, sequence: int, now: float, *, proven: bool = False
     ) -> bool:
         """Say whether a packet is believed; `proven`: it was encrypted with the right key."""
-        if source == self._locked:
+        if source == self._locked and not (proven and self._trust < 3):
             self._last = now
             return True
-        if self._locked is not None:
+        trust = self._trust_in(source, proven)
+        if self._locked is not None and trust <= self._trust:
             same_host = source[0] == self._locked[0]
             if now - self._last < REOPEN_SECONDS or not (same_host or proven):
                 self.strangers += 1
                 return False
-        if source == self._expected or proven or source[0] in (self._expected[0], self._signalling):
-            return self._lock(source, now)
+        if trust:
+            return self._lock(source, trust, now)
         candidate = self._candidate
         if (
             candidate is None
@@ -78,8 +83,15 @@ class Latch:
             return False
         candidate.sequence = sequence
         candidate.count += 1
-        return candidate.count >= PROBATION and self._lock(source, now)
+        return candidate.count >= PROBATION and self._lock(source, trust, now)
 
-    def _lock(self, source: Address, now: float) -> bool:
-        self._locked, self._candidate, self._last = source, None, now
+    def _trust_in(self, source: Address, proven: bool) -> int:
+        if proven:
+            return 3
+        if source == self._expected:
+            return 2
+        return 1 if source[0] in (self._expected[0], self._signalling) else 0
+
+    def _lock(self, source: Address, trust: int, now: float) -> bool:
+        self._locked, self._trust, self._candidate, self._last = source, trust, None, now
         return True

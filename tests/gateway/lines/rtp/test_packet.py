@@ -245,6 +245,41 @@ def test_who_has_the_key_may_move_anywhere_after_a_silence() -> None:
     assert it.admits(NAT, 1, 2, REOPEN_SECONDS + 1, proven=True)
 
 
+@pytest.mark.parametrize(
+    ("source", "proven"),
+    [(HOME, False), (SAME_HOST, False), (("192.0.2.20", 7), False), (NAT, True)],
+)
+def test_who_sprayed_first_loses_the_stream_to_whom_the_description_names(
+    source: tuple[str, int], proven: bool
+) -> None:
+    it = Latch(HOME, "192.0.2.20")
+    for number in range(200):
+        it.admits(ATTACKER, 2, number, number * 0.001)
+    assert it.target == ATTACKER  # nobody else was there
+    assert it.admits(source, 1, 1, 0.2, proven=proven)
+    assert it.target == source
+    for number in range(200):
+        assert not it.admits(ATTACKER, 2, 200 + number, 0.21 + number * 0.001)
+    assert it.target == source
+
+
+def test_the_described_port_wins_over_another_of_its_host_and_the_key_over_both() -> None:
+    it = Latch(HOME, "192.0.2.9")
+    assert it.admits(SAME_HOST, 1, 1, 0.0)
+    assert it.admits(HOME, 2, 1, 0.1)
+    assert not it.admits(SAME_HOST, 1, 2, 0.2)
+    assert it.admits(NAT, 3, 1, 0.3, proven=True)
+    assert not it.admits(HOME, 2, 2, 0.4)
+    assert it.target == NAT
+
+
+def test_who_shows_the_key_later_from_where_they_are_is_not_taken_over_by_the_description() -> None:
+    it = Latch(HOME, "192.0.2.9")
+    assert it.admits(SAME_HOST, 1, 1, 0.0)
+    assert it.admits(SAME_HOST, 1, 2, 0.1, proven=True)
+    assert not it.admits(HOME, 2, 1, 0.2)
+
+
 def test_a_new_description_opens_the_latch() -> None:
     it = Latch(HOME, "192.0.2.9")
     it.admits(HOME, 1, 1, 0.0)
