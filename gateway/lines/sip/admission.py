@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from gateway.lines.rtp.offer import Srtp
 from gateway.lines.sip.identity import called_number
-from gateway.lines.sip.message.digest import Challenges
+from gateway.lines.sip.message.digest import Challenges, Unproved
 from gateway.lines.sip.message.message import Request
 from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 from gateway.lines.sip.transactions.hop import Hop
+from gateway.lines.sip.transport.guard import Guard
 from gateway.ports import Answer, Refusal
 
 
@@ -32,6 +33,10 @@ class Rejection:
     code: int
     why: str
     headers: tuple[tuple[str, str], ...] = ()
+    claimed: str = ""
+    "the user that somebody failed to prove to be"
+    attempt: bool = False
+    "they tried, and failed"
 
 
 class Admission:
@@ -48,6 +53,7 @@ class Admission:
         self._answer = answer
         self._default = default_agent
         realm = settings.domain or settings.advertised or "parley"
+        self._guard = Guard(settings.heard)
         self._challenges = Challenges(
             realm, {name: secret(word) for name, word in settings.users.items()}, ids
         )
@@ -58,11 +64,13 @@ class Admission:
         name, trunk = found if found else ("", None)
         user = ""
         if trunk is None and self._settings.users:
-            proved = self._challenges.check(request, now)
-            if proved is None:
+            proof = self._challenges.check(request, now)
+            if isinstance(proof, Unproved):
                 asked = self._challenges.challenge(request, now)
-                return Rejection(401, "no proof of who calls", asked)
-            user = proved
+                return Rejection(401, proof.why, asked, proof.claimed, proof.attempt)
+            user = proof
+        elif trunk is None and not self._named(hop.host):
+            return Rejection(403, "an address that nobody named calls")
         srtp = self._srtp(hop, trunk)
         if srtp is None:
             return Rejection(488, "SRTP is required, and keys may only come over TLS")
@@ -74,6 +82,14 @@ class Admission:
         if refusal is not None:
             return rejection(refusal)
         return Verdict(agent, srtp, name, user)
+
+    def _named(self, host: str) -> bool:
+        """Whether somebody may call from here who proves nothing.
+
+        Heard are also those to whom we sent requests: a registrar calls from where it answers.
+        """
+        registered = any(trunk.register for trunk in self._settings.trunks.values())
+        return registered or self._guard.allows(host)
 
     def _srtp(self, hop: Hop, trunk: TrunkSettings | None) -> Srtp | None:
         """Decide about encryption; None: it is needed and cannot be."""

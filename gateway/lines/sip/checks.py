@@ -29,7 +29,9 @@ def look(settings: SipSettings) -> Iterator[Said]:
     """Say what is found; asks the trunks."""
     problem = settings.problem()
     if problem:
-        yield ("note" if "everybody" in problem else "wrong"), problem
+        yield "wrong", problem
+    if settings.exposure:
+        yield "note", settings.exposure
     yield from asyncio.run(_look(settings))
 
 
@@ -47,7 +49,7 @@ async def _look(settings: SipSettings) -> list[Said]:
         for name, trunk in settings.trunks.items():
             said.append(await probe.trunk(name, trunk))
         await probe.network.close()
-    heard = ", ".join(settings.networks) or "everybody"
+    heard = ", ".join(settings.heard) or "everybody"
     answers = f"{len(settings.routes)} routes, else agent {settings.agent or 'by default'}"
     said.append(("good", f"listens to {heard}; {answers}; codecs {', '.join(settings.codecs)}"))
     return said
@@ -57,7 +59,7 @@ class _Probe:
     """Asks trunks whether they are there."""
 
     def __init__(self, settings: SipSettings) -> None:
-        self.network = SipNetwork(replace(settings, allow=(), trunks={}), self)
+        self.network = SipNetwork(replace(settings, allow=(), trunks={}, open=True), self)
         self._answers: dict[str, asyncio.Future[Response | None]] = {}
         self._loop = asyncio.get_running_loop()
 

@@ -82,7 +82,8 @@ def call_info(
         call_id=identity,
         line="sip",
         agent=agent,
-        caller=caller_of(request, bool(trunk)),
+        # Who proved who they are is that, whatever From says.
+        caller=user or caller_of(request, bool(trunk)),
         callee=called_number(request),
         rate=codec.rate,
         codec=codec.name if codec.name in ("pcmu", "pcma") else "l16",

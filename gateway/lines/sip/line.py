@@ -13,7 +13,7 @@ from gateway.events import CallerKey, CallInfo, TransferEnded
 from gateway.lines.port import Speak, Standing
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
-from gateway.lines.sip.admission import Admission, Verdict
+from gateway.lines.sip.admission import Admission, Rejection, Verdict
 from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.dialogs.core import CallKey, Invited
@@ -92,6 +92,8 @@ class SipLine:
         """Serve until `stop`; raises OSError when a port is taken."""
         async with asyncio.TaskGroup() as group:
             await self.network.open(group)
+            if self.settings.exposure:
+                log.warning("sip_exposed", said=self.settings.exposure)
             self._transfers.group = self.dialler.group = group
             self._accounts.begin()
             ready()
@@ -133,7 +135,7 @@ class SipLine:
         core = self.network.core
         verdict = self._admission.judge(arrived.request, arrived.hop, now)
         if not isinstance(verdict, Verdict):
-            log.info("sip_refused", host=arrived.hop.host, code=verdict.code, why=verdict.why)
+            _tell_refusal(arrived.hop.host, verdict)
             self.network.perform(core.refuse(arrived, verdict.code, now, verdict.headers))
             return
 
@@ -234,6 +236,19 @@ class SipLine:
         """Hang up on a far end that has gone silent."""
         log.info("sip_media_timeout", call_id=leg.info.call_id, seconds=round(seconds, 1))
         self._desk.order_leg(leg, HangUp("no media", 102))
+
+
+def _tell_refusal(host: str, refused: Rejection) -> None:
+    """Log a call that may not come in; what somebody got wrong has an event of its own.
+
+    Whoever bans addresses (fail2ban) reads that one: every honest caller is challenged once.
+    """
+    if refused.code == 401 and not refused.attempt:
+        log.info("sip_challenged", host=host)
+    elif refused.code == 401:
+        log.warning("sip_auth_failed", host=host, user=refused.claimed, why=refused.why)
+    else:
+        log.info("sip_refused", host=host, code=refused.code, why=refused.why)
 
 
 def _describe(request: Request, verdict: Verdict, codec: Codec) -> CallInfo:

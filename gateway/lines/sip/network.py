@@ -83,7 +83,7 @@ class SipNetwork:
         )
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._guard = Guard(settings.networks, rate=settings.rate, burst=2 * settings.rate)
+        self._guard = Guard(settings.heard, rate=settings.rate, burst=2 * settings.rate)
         self._transports = Transports(self._received, self._broke, self._guard)
         self._layer = Layer(self.timers, token, self._sent_by)
         self.core = Core(self.call_settings, self._layer, token, self._resolve)

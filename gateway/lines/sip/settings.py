@@ -13,10 +13,23 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from gateway.doors.callees import check_pattern
-from gateway.lines.sip.message.address import parse_uri
+from gateway.lines.sip.message.address import ip_of, parse_uri
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
+
+
+PRIVATE = (
+    "127.0.0.0/8",
+    "::1/128",
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "169.254.0.0/16",
+    "fc00::/7",
+    "fe80::/10",
+)
+"""Addresses that the internet does not carry (RFC 1918, 3927, 4193 and 4291)."""
 
 
 def secret(text: str) -> str:
@@ -84,7 +97,9 @@ class SipSettings:
     domain: str = ""
     "in From of outbound calls and as realm of challenges; empty: the advertised address"
     allow: tuple[str, ...] = ()
-    "networks that are listened to besides the trunks'; nothing anywhere: everybody is"
+    "networks that are listened to besides the trunks'; none, and no users: private addresses"
+    open: bool = False
+    "let anybody on the internet call, where no trunk, `allow` or `users` says who may"
     rate: Positive = 200.0
     "messages a second that one source may send; a busy trunk sends some 10 per call set up"
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -153,9 +168,32 @@ class SipSettings:
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """Everybody who is listened to; empty: everybody."""
+        """The networks that are named."""
         trunks = tuple(n for trunk in self.trunks.values() for n in trunk.networks)
         return (*self.allow, *trunks)
+
+    @property
+    def heard(self) -> tuple[str, ...]:
+        """The networks that are listened to; empty: everybody, who prove who they are, or need not.
+
+        Where nobody is named, strangers on the internet are none of ours.
+        """
+        return self.networks or (() if self.users or self.open else PRIVATE)
+
+    @property
+    def exposure(self) -> str:
+        """Say who may call without showing anything, where that is more than this machine."""
+        if self.networks or self.users:
+            return ""
+        if self.open:
+            return "anybody on the internet may call, and nobody is asked who they are (sip.open)"
+        address = ip_of(self.host)
+        if address is not None and address.is_loopback:
+            return ""
+        return (
+            f"everybody with a private address may call at {self.host}, and nobody is asked who "
+            "they are; name sip.trunks, sip.allow or sip.users"
+        )
 
     def trunk_of(self, host: str) -> tuple[str, TrunkSettings] | None:
         """Find the trunk that an address belongs to."""
@@ -182,6 +220,4 @@ class SipSettings:
             return "srtp is 'required', which needs tls (or srtp_without_tls)"
         if self.missing:
             return f"{', '.join(self.missing)}: set in sip, and not in the environment"
-        if not (self.networks or self.users):
-            return "sip listens to everybody: set allow, trunks or users"
         return None

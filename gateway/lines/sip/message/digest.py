@@ -10,9 +10,10 @@ import hmac
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from gateway.lines.sip.message.address import quote, split_quoted, unquote
-from gateway.lines.sip.message.message import Request, Response
+from gateway.lines.sip.message.address import parse_uri, quote, split_quoted, unquote
+from gateway.lines.sip.message.message import Request, Response, clean
 
 ALGORITHMS: dict[str, Callable[[bytes], str]] = {
     "SHA-256": lambda data: hashlib.sha256(data).hexdigest(),
@@ -147,6 +148,52 @@ class Answers:
 # --- the side that asks --------------------------------------------------------------------------
 
 
+MAX_CLAIMED = 64
+"""Characters of a user name that somebody claims, for the log."""
+
+Fault = Literal[
+    "nothing shown",
+    "old nonce",
+    "malformed",
+    "proof for another address",
+    "wrong password",
+    "unknown user",
+]
+"""The first two happen to every honest caller; the others are mistakes or attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """Somebody who did not prove who they are."""
+
+    why: Fault
+    claimed: str = ""
+    "whom they say they are"
+
+    @property
+    def attempt(self) -> bool:
+        """Whether this is a failure, and not the first half of a handshake."""
+        return self.why not in ("nothing shown", "old nonce")
+
+
+def same_place(one: str, other: str) -> bool:
+    """Say whether two URIs mean one place; parameters, which proxies add, are passed over.
+
+    RFC 7616, section 3.4.6: a proof for another address may be one that was overheard.
+    """
+    if one == other:
+        return True
+    try:
+        left, right = parse_uri(one), parse_uri(other)
+    except ValueError:
+        return False
+    return (left.user or "", left.host.lower(), left.port or 5060) == (
+        right.user or "",
+        right.host.lower(),
+        right.port or 5060,
+    )
+
+
 @dataclass(slots=True)
 class _Nonce:
     until: float
@@ -165,8 +212,8 @@ class Challenges:
     def __len__(self) -> int:
         return len(self._nonces)
 
-    def check(self, request: Request, now: float) -> str | None:
-        """Give the user name when the request proves it, None otherwise."""
+    def check(self, request: Request, now: float) -> str | Unproved:
+        """Give the user name that the request proves, or say why it proves none."""
         for line in request.headers.getlist("Authorization")[:4]:
             try:
                 given = parse_digest(line)
@@ -174,17 +221,22 @@ class Challenges:
                 continue  # RFC 4475, section 3.3.7: unknown schemes are passed over
             if given.get("realm") == self._realm:
                 return self._verify(given, request, now)
-        return None
+        return Unproved("nothing shown")
 
-    def _verify(self, given: dict[str, str], request: Request, now: float) -> str | None:
+    def _verify(self, given: dict[str, str], request: Request, now: float) -> str | Unproved:
         algorithm = given.get("algorithm", "MD5").upper()
         username = given.get("username", "")
         password = self._passwords.get(username)
         needed = ("nonce", "uri", "response", "nc", "cnonce", "qop")
+        claimed = clean(username)[:MAX_CLAIMED]
         if algorithm not in ALGORITHMS or any(not given.get(name) for name in needed):
-            return None
-        if given["qop"].lower() != "auth" or not self._count(given, now):
-            return None
+            return Unproved("malformed", claimed)
+        if given["qop"].lower() != "auth":
+            return Unproved("malformed", claimed)
+        if not same_place(given["uri"], request.uri):
+            return Unproved("proof for another address", claimed)
+        if not self._count(given, now):
+            return Unproved("old nonce", claimed)
         expected = _digest(
             algorithm,
             Credentials(username, password if password is not None else self._ids()),
@@ -193,7 +245,9 @@ class Challenges:
             given,
         )
         matches = hmac.compare_digest(expected.encode(), given["response"].lower().encode())
-        return username if matches and password is not None else None
+        if matches and password is not None:
+            return username
+        return Unproved("wrong password" if password is not None else "unknown user", claimed)
 
     def _count(self, given: dict[str, str], now: float) -> bool:
         """Take one use of a nonce: each count once, upwards (RFC 7616, section 3.4)."""

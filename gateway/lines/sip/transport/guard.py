@@ -7,6 +7,10 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+ANSWER_SECONDS = 600.0
+"""How long somebody is heard to whom we sent a request: registrations and sessions are renewed
+twice within it, and what they ask of us is judged like anybody's."""
+
 MAX_SOURCES = 4096
 """Addresses remembered; a flood from invented ones pushes out the oldest."""
 
@@ -33,6 +37,8 @@ class Guard:
         self._rate, self._burst = rate, burst
         self._most = connections
         self._known: OrderedDict[str, bool] = OrderedDict()
+        self._asked: OrderedDict[str, float] = OrderedDict()
+        "to whom we sent requests, and when the last one left"
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._open: dict[str, int] = {}
         self.dropped = 0
@@ -54,9 +60,21 @@ class Guard:
                 self._known.popitem(last=False)
         return known
 
+    def asked(self, host: str, now: float) -> None:
+        """Take that a request goes to an address, whose answers are then heard."""
+        if not self._networks:
+            return
+        self._asked[host] = now
+        self._asked.move_to_end(host)
+        if len(self._asked) > MAX_SOURCES:
+            self._asked.popitem(last=False)
+
+    def _answers(self, host: str, now: float) -> bool:
+        return now - self._asked.get(host, float("-inf")) < ANSWER_SECONDS
+
     def admits(self, host: str, now: float) -> bool:
         """Say whether one more message from this source is taken."""
-        if not self.allows(host):
+        if not (self.allows(host) or self._answers(host, now)):
             self.dropped += 1
             return False
         bucket = self._buckets.get(host)

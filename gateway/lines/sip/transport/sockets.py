@@ -249,6 +249,8 @@ class Transports:
 
     def send(self, data: bytes, hop: Hop, owner: Key | None) -> None:
         """Send to a hop; `broke(owner)` is called when that cannot be, not before this returns."""
+        if not data.startswith(b"SIP/2.0"):  # a request, whose answer is to be heard
+            self.guard.asked(hop.host, self.loop.time())
         if hop.transport == "udp":
             if self._udp is None:
                 self.loop.call_soon(self._broke, owner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,9 @@ from gateway.lines.sip.message.digest import (
     Answers,
     Challenges,
     Credentials,
+    Unproved,
     parse_digest,
+    same_place,
 )
 from gateway.lines.sip.message.message import Request, Response, parse, reply
 from tests.gateway.lines.sip.support import counting, request
@@ -40,12 +43,12 @@ def challenge(it: Challenges, message: Request, now: float = 0.0) -> Response:
 
 def test_the_right_password_opens_once() -> None:
     it, message = challenges(), asked()
-    assert it.check(message, 0.0) is None
+    assert isinstance(it.check(message, 0.0), Unproved)
     response = challenge(it, message)
     assert answers().answer(message, response, 0)
     assert "algorithm=SHA-256" in message.headers["Authorization"]
     assert it.check(message, 1.0) == "alice"
-    assert it.check(message, 2.0) is None  # the same answer again is a replay
+    assert it.check(message, 2.0) == Unproved("old nonce", "alice")  # a replay
 
 
 def test_a_nonce_serves_further_requests_by_counting() -> None:
@@ -63,18 +66,50 @@ def test_a_nonce_serves_further_requests_by_counting() -> None:
 def test_the_wrong_password_and_unknown_users_stay_out() -> None:
     it, message = challenges(), asked()
     assert answers("wrong").answer(message, challenge(it, message), 0)
-    assert it.check(message, 1.0) is None
+    assert it.check(message, 1.0) == Unproved("wrong password", "alice")
     stranger = asked()
     other = Answers((Credentials("mallory", "secret"),), counting())
     assert other.answer(stranger, challenge(it, stranger), 0)
-    assert it.check(stranger, 1.0) is None
+    assert it.check(stranger, 1.0) == Unproved("unknown user", "mallory")
+
+
+def test_a_proof_is_for_the_address_that_was_asked_for() -> None:
+    it, message = challenges(), asked()
+    assert answers().answer(message, challenge(it, message), 0)
+    overheard = message.headers["Authorization"]
+    other = parse(request("INVITE", uri="sip:+19005550123@192.0.2.1"))
+    assert isinstance(other, Request)
+    other.headers.set("Authorization", overheard)
+    assert it.check(other, 1.0) == Unproved("proof for another address", "alice")
+    assert it.check(message, 1.0) == "alice"  # the attempt used nothing up
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("sip:100@pbx.example.com", "sip:100@PBX.example.com:5060;transport=tcp", True),
+        ("sip:100@pbx.example.com", "sip:101@pbx.example.com", False),
+        ("sip:100@pbx.example.com", "sip:100@pbx.example.com:5070", False),
+        ("sip:pbx.example.com", "sip:100@pbx.example.com", False),
+        ("nonsense", "sip:100@pbx.example.com", False),
+    ],
+)
+def test_when_two_addresses_are_one_place(one: str, other: str, same: bool) -> None:
+    assert same_place(one, other) is same
+
+
+def test_what_happens_to_everybody_is_told_apart_from_attempts() -> None:
+    assert not Unproved("nothing shown").attempt
+    assert not Unproved("old nonce", "alice").attempt
+    assert Unproved("wrong password", "alice").attempt
+    assert Unproved("unknown user", "mallory").attempt
 
 
 def test_a_stale_nonce_is_said_to_be_stale_and_answered_again() -> None:
     it, message, mine = challenges(), asked(), answers()
     assert mine.answer(message, challenge(it, message), 0)
     late = NONCE_SECONDS + 1.0
-    assert it.check(message, late) is None
+    assert isinstance(it.check(message, late), Unproved)
     response = challenge(it, message, late)
     assert all("stale=true" in line for line in response.headers.getlist("WWW-Authenticate"))
     assert mine.answer(message, response, 1)
@@ -142,7 +177,7 @@ def test_the_best_algorithm_that_is_known_and_the_right_realm() -> None:
 def test_no_header_raises(text: str) -> None:
     it, message = challenges(), asked()
     message.headers.set("Authorization", "Digest " + text)
-    assert it.check(message, 0.0) is None
+    assert isinstance(it.check(message, 0.0), Unproved)
     response = Response(401, "")
     response.headers.set("WWW-Authenticate", "Digest " + text)
     answers().answer(asked(), response, 0)
