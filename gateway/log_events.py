@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+
+from gateway.plumbing.wire_json import plain
 
 SCHEMA = 2
 """Version of the vocabulary: 2 is the first that is generated, older logs are read as well."""
@@ -324,6 +325,16 @@ class CallEndedLogged(_Logged, frozen=True, kw_only=True):
     "how well the sound came and went, where the line measures it; times in seconds, `mos` 1 to 5"
 
 
+class LoopStoodLogged(_Logged, frozen=True, kw_only=True):
+    """Every call stood still for a moment; of the process, not of a call."""
+
+    kind: Literal["blocked", "interpreter", "stopped"]
+    "in code on the loop, in code that kept the interpreter, or since the process was not run"
+    seconds: Seconds
+    stacks: Figures
+    "by thread, `file:line function`, the innermost last"
+
+
 class LogDroppedLogged(_Logged, frozen=True, kw_only=True):
     """Lines came faster than the disk took them; of the process, not of a call."""
 
@@ -361,6 +372,7 @@ LogEvent = (
     | FaultLogged
     | RecoveredLogged
     | CallEndedLogged
+    | LoopStoodLogged
     | LogDroppedLogged
     | LogLostLogged
 )
@@ -379,14 +391,3 @@ def fields_of(event: LogEvent) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(event, enc_hook=plain, str_keys=True)
     del fields["event"]
     return fields
-
-
-def plain(value: object) -> object:
-    """Give what JSON does not know as a number or as text: a log line is never refused."""
-    match value:
-        case Integral():  # numpy's scalars are of these
-            return int(value)
-        case Real():
-            return float(value)
-        case _:
-            return str(value)

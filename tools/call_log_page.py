@@ -28,7 +28,7 @@ Past `log.rotate_mb` the file is renamed to `.1`, the one before to `.2`, and so
 Lines are handed to the system at once: a process that is killed leaves everything but the last few milliseconds.
 While the disk takes nothing, up to 16 MB of lines are kept and tried again, and a folder that was removed is made again; the log then tells how long it stood (`fault` with `part` `log`) and how many lines were lost (`log_lost`).
 Lines that came faster than anybody could write them are counted (`log_dropped`).
-A line of more than 200 kB is cut, and `cut` names the fields that are not whole.
+Texts of more than 16,000 characters, and what is past 64,000 in a line, are cut, and `cut` names the fields that are not whole.
 
 ```sh
 parley logs -f                     # as a story, as it happens

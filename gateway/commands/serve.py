@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gateway.commands.shared.options import add_config, complain, settings, whole
 
 if TYPE_CHECKING:
+    from gateway.config import Settings
     from gateway.doors.owner import Owner
 
 NAME = "serve"
@@ -31,22 +32,30 @@ def run(args: argparse.Namespace) -> int:
     chosen = settings(args)
     asked = {name: value for name in ("host", "port") if (value := getattr(args, name)) is not None}
     chosen = replace(chosen, server=replace(chosen.server, **asked))
-    from gateway.agents.library import UnknownAgentError
-    from gateway.agents.places import AgentError
     from gateway.config import secrets
     from gateway.doors.owner import settled_owner
     from gateway.observe.diagnostics import speak
-    from gateway.plumbing.starting import StartFailed
-    from gateway.process.serve import serve
-    from inference.errors import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
+    from gateway.observe.messages import queued_stderr
 
-    operators = (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing)
     try:
         owner = settled_owner()
     except ValueError as error:
         complain(str(error))
         return 2
-    speak(chosen.log.level, (*secrets(chosen).values(), owner.token))
+    with queued_stderr():
+        speak(chosen.log.level, (*secrets(chosen).values(), owner.token))
+        return _serve(chosen, owner)
+
+
+def _serve(chosen: Settings, owner: Owner) -> int:
+    """Serve, and say in words for the operator why that cannot be."""
+    from gateway.agents.library import UnknownAgentError
+    from gateway.agents.places import AgentError
+    from gateway.plumbing.starting import StartFailed
+    from gateway.process.serve import serve
+    from inference.errors import ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing
+
+    operators = (ModelMissing, ModelWrong, ProviderMissing, RuntimeMissing)
     try:
         return serve(chosen, owner, lambda address: _ready(address, owner))
     except (AgentError, UnknownAgentError, *operators) as error:

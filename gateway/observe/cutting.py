@@ -1,40 +1,80 @@
-"""Makes a log line that is too long short enough, and says what was cut."""
+"""How long a line may be: what is too long in it is cut before anything goes through it.
+
+A line is looked through for secrets and written as JSON, and both keep the interpreter to
+themselves: a field of a hundred megabytes would stop every call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
-LIMITS = (4000, 400, 40, 4)
-"""Characters of a text and items of a list or table that stay; the next where that is too long."""
+LONGEST_TEXT = 16_000
+"""Characters of one text: a quarter of an hour of speech."""
 
+LONGEST_LINE = 64_000
+"""Characters of all texts of a line; what comes after them is left out."""
 
-def cut_down(
-    fields: Mapping[str, object], most: int, encode: Callable[[object], bytes]
-) -> dict[str, object]:
-    """Give fields that take fewer than `most` bytes, and in `cut` the names of those that lost."""
-    kept = dict(fields)
-    for limit in LIMITS:
-        kept = {name: _shorter(value, limit) for name, value in fields.items()}
-        if len(encode(kept)) < most - RESERVE:
-            break
-    else:
-        kept = {}  # so many fields that not even their names find room
-    lost = [name for name, value in fields.items() if kept.get(name) != value]
-    return {**kept, "cut": lost[: LIMITS[-2]]}
+MOST_PARTS = 2_000
+"""Entries of all lists and tables of a line."""
+
+MOST_CUT = 40
+"""Names that are told."""
+
+WORD = 200
+"""Characters within which the end of a word is looked for, so that no secret is cut in two."""
 
 
-RESERVE = 10_000
-"""Bytes for the head and for the names of what was cut."""
+class Cutting:
+    """Cuts one line."""
 
+    def __init__(self) -> None:
+        self.cut: dict[str, None] = {}
+        "names of fields of which something is missing, in order"
+        self._characters = LONGEST_LINE
+        self._parts = MOST_PARTS
+        self._name = "fields"
 
-def _shorter(value: object, limit: int) -> object:
-    match value:
-        case str() if len(value) > limit:
-            return f"{value[:limit]}… [{len(value) - limit} characters more]"
-        case Mapping():
-            names = list(value)[:limit]
-            return {str(name)[:limit]: _shorter(value[name], limit) for name in names}
-        case list() | tuple():
-            return [_shorter(each, limit) for each in value[:limit]]
-        case _:
-            return value
+    def line(self, fields: Mapping[str, object]) -> dict[str, object]:
+        """Give the fields as they may be written."""
+        kept: dict[str, object] = {}
+        for name in self._some(fields):
+            self._name = name
+            kept[name] = self._value(fields[name])
+        return kept
+
+    def _value(self, value: object) -> object:
+        match value:
+            case str():
+                return self._text(value)
+            case bytes() | bytearray() | memoryview():
+                self._note()
+                return f"[{len(value)} bytes]"
+            case Mapping():
+                entries = self._some(value)
+                return {self._text(str(key)): self._value(value[key]) for key in entries}
+            case list() | tuple():
+                return [self._value(each) for each in self._some(value)]
+            case _:
+                return value
+
+    def _text(self, text: str) -> str:
+        room = min(LONGEST_TEXT, self._characters)
+        self._characters -= min(len(text), room)
+        if len(text) <= room:
+            return text
+        self._note()
+        end = text.rfind(" ", max(0, room - WORD), room)
+        kept = text[: room if end < 0 else end]
+        return f"{kept}… [{len(text) - len(kept)} characters more]"
+
+    def _some(self, entries: Collection[Any]) -> list[Any]:
+        if len(entries) > self._parts:
+            self._note()
+        some = [each for each, _ in zip(entries, range(self._parts), strict=False)]
+        self._parts -= len(some)
+        return some
+
+    def _note(self) -> None:
+        if len(self.cut) < MOST_CUT:
+            self.cut[self._name] = None

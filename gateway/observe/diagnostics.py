@@ -14,6 +14,8 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from gateway.log_events import Mark
+from gateway.observe.cutting import Cutting
+from gateway.observe.often import Often
 from gateway.observe.privacy import Privacy
 
 QUIET = ("uvicorn.access", "httpx", "httpcore", "aioice", "websockets")
@@ -36,7 +38,7 @@ def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
         # The library's own bookkeeping passes as it is.
         own = {name: value for name, value in fields.items() if name.startswith("_")}
         said = {name: value for name, value in fields.items() if name not in own}
-        return {**privacy.clean(said, PERSONAL), **own}
+        return {**privacy.clean(Cutting().line(said), PERSONAL), **own}
 
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -52,7 +54,9 @@ def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
         if people
         else structlog.processors.JSONRenderer(),
     ]
+    often = Often()
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(often.filter)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=ending)
     )
@@ -62,7 +66,7 @@ def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
     for name in QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[often.process, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,

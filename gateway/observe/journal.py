@@ -28,26 +28,23 @@ from gateway.log_events import (
     RecoveredLogged,
     fields_of,
     name_of,
-    plain,
 )
 from gateway.observe.backlog import KEPT_BYTES, RETRY_SECONDS, Backlog, Trouble
 from gateway.observe.call_names import CallNames, known_calls
-from gateway.observe.cutting import cut_down
+from gateway.observe.cutting import Cutting
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
 from gateway.observe.settings import LogSettings
 from gateway.observe.tally import Tally
 from gateway.observe.vocabulary import marks
 from gateway.plumbing.starting import cannot_use
+from gateway.plumbing.wire_json import plain
 
 QUEUE_LINES = 20_000
 """A thousand calls at 20 lines a second each, for one second of a stuck disk; about 10 MB."""
 
 BATCH_LINES = 500
 """Lines written by one system call when the disk lags behind."""
-
-LINE_BYTES = 200_000
-"""The longest line; nothing that a person reads is longer, and a server can send any length."""
 
 CLOSE_SECONDS = 5.0
 """The longest that ending waits for what is still queued."""
@@ -197,11 +194,10 @@ class Journal:
         }
         try:
             # The head comes first, and no field of an event takes its place.
-            fields = self._privacy.clean(fields_of(event), marks(type(event)))
-            raw = _JSON.encode(head | fields | head) + b"\n"
-            if len(raw) > LINE_BYTES:
-                raw = _JSON.encode(head | cut_down(fields, LINE_BYTES, _JSON.encode) | head) + b"\n"
-            return raw
+            cutting = Cutting()
+            fields = self._privacy.clean(cutting.line(fields_of(event)), marks(type(event)))
+            missing = {"cut": list(cutting.cut)} if cutting.cut else {}
+            return _JSON.encode(head | fields | missing | head) + b"\n"
         except BaseException as error:  # fence: what one line holds must not end the log
             return _JSON.encode(head | {"unwritable": type(error).__name__}) + b"\n"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import msgspec
@@ -92,3 +93,14 @@ def _depth(data: bytes) -> int:
         elif byte in b"}]":
             depth -= 1
     return deepest
+
+
+def plain(value: object) -> object:
+    """Give what JSON does not know as a number or as text: a log line is never refused."""
+    match value:
+        case Integral():  # numpy's scalars are of these
+            return int(value)
+        case Real():
+            return float(value)
+        case _:
+            return str(value)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 from starlette.requests import Request
@@ -18,6 +15,8 @@ from gateway.call.switchboard import Switchboard
 from gateway.doors.judgement import Doors
 from gateway.observe.journal import Journal
 from gateway.process.judging import Judge
+from gateway.process.threads import processor_seconds
+from gateway.process.watchdog import Watchdog
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,7 @@ class Watch:
     pacer: Pacer
     judge: Judge
     journal: Journal
+    watchdog: Watchdog
 
 
 def routes(watch: Watch, doors: Doors) -> list[BaseRoute]:
@@ -68,27 +68,7 @@ def _figures(watch: Watch) -> dict[str, object]:
         "ticks": late.ticks,
         "late_ticks": late.over_5_ms,
         "latest_tick": round(late.worst, 4),
+        "loop": watch.watchdog.figures(),
         "tasks": len(asyncio.all_tasks()),
         "threads": processor_seconds(),
     }
-
-
-def processor_seconds() -> dict[str, float]:
-    """Give the processor seconds of each thread by its name; those of one name are added up.
-
-    Only Linux tells; elsewhere all are 0.
-    """
-    found: dict[str, float] = {}
-    for thread in threading.enumerate():
-        found[thread.name] = found.get(thread.name, 0.0) + _seconds(thread.native_id)
-    return {name: round(seconds, 3) for name, seconds in found.items()}
-
-
-def _seconds(thread: int | None) -> float:
-    if sys.platform != "linux" or thread is None:
-        return 0.0
-    try:
-        # Linux, Documentation/scheduler/sched-stats: the first number is nanoseconds on a core.
-        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[0]) / 1e9
-    except (OSError, IndexError):
-        return 0.0  # it has ended since

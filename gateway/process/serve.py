@@ -41,6 +41,7 @@ from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
 from gateway.process.site import site
+from gateway.process.watchdog import Watchdog
 from gateway.web.door import Door
 from inference.runtime import Runtime
 from inference.scheduling import LOOP_SLICE, ask_for_slices
@@ -83,23 +84,22 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     recorder = Recorder() if settings.recording.enabled else None
     journal = _journal(settings, owner)
     try:
-        assessor = TurnAssessor(runtime)
+        voices, assessor = _ears(settings, runtime)
         crew = Crew(settings, runtime, stopping.reload)
         await crew.prepare()
-        assessor.warm()
         _say_loaded(runtime)
-        doors, voices = _doors(settings, owner), _voices(settings, runtime)
+        doors = _doors(settings, owner)
         exchange = Exchange(
             crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
         )
-        pacer = Pacer(time.sleep)
+        pacer, watchdog = Pacer(time.sleep), Watchdog(journal.process)
         switchboard = Switchboard(pacer, exchange.make, crew.knows, _admission(settings))
         needs = LineNeeds(switchboard, settings.agents.default, doors, partial(_speak, crew))
         lines = Lines(settings, needs)
         pages = site(settings, switchboard, crew.names, lines.standings, doors)
         # Each line and page brings its own.
         watch = health.Watch(
-            switchboard, pacer, _judge(settings, journal, recorder, lines), journal
+            switchboard, pacer, _judge(settings, journal, recorder, lines), journal, watchdog
         )
         routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors)]
         server = _server(routes, lines.upgrades())
@@ -112,9 +112,10 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
             group.create_task(_announce(server, up, ready, stopping.asked, serving))
             group.create_task(_drain(stopping.asked, lines))
             pacer.start()
+            watchdog.start()
             await switchboard.run(stopping.asked, stopping.hurried)
             server.should_exit = True
-            for part in (pages, lines, pacer):
+            for part in (watchdog, pages, lines, pacer):
                 part.stop()
             keeping.cancel()
     finally:
@@ -161,10 +162,13 @@ def _settle_memory() -> None:
     gc.set_threshold(10_000, 20, 20)
 
 
-def _voices(settings: Settings, runtime: Runtime) -> Voices:
+def _ears(settings: Settings, runtime: Runtime) -> tuple[Voices, TurnAssessor]:
+    """Make what all calls are listened to with, ready to be used."""
     voices: Voices = WebrtcVoice() if settings.turn.vad == "webrtc" else VoiceActivity(runtime)
     voices.attend()
-    return voices
+    assessor = TurnAssessor(runtime)
+    assessor.warm()
+    return voices, assessor
 
 
 def _say_loaded(runtime: Runtime) -> None:

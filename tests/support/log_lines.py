@@ -25,6 +25,7 @@ from gateway.log_events import (
     LogDroppedLogged,
     LogEvent,
     LogLostLogged,
+    LoopStoodLogged,
     RecoveredLogged,
     ReleasedLogged,
     ResumedLogged,
@@ -242,6 +243,7 @@ SAMPLES: tuple[LogEvent, ...] = (
     CallEndedLogged(
         reason="goodbye", ended_by="agent", seconds=44.7, turns=3, quality={"mos": 4.2}
     ),
+    LoopStoodLogged(kind="blocked", seconds=0.8, stacks={"MainThread": ["tools.py:12 book"]}),
     LogDroppedLogged(lines=3),
     LogLostLogged(lines=4),
 )

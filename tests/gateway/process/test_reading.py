@@ -42,7 +42,7 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
     monkeypatch.setattr(builtins, "hanging", made, raising=False)
     yield made
     made.go.set()
-    for thread in [each for each in threading.enumerate() if each.name == "tool"]:
+    for thread in [each for each in threading.enumerate() if each.name.startswith("tool")]:
         thread.join(10)
 
 
@@ -56,9 +56,8 @@ def told(folder: Path, story: Callable[[Reading], Coroutine[Any, Any, None]]) ->
     hangs: Hanging | None = getattr(builtins, "hanging", None)
 
     def busy() -> bool:
-        if hangs is not None and hangs.begun.is_set() and not hangs.go.is_set():
-            return False
-        return any(each.name == "tool" for each in threading.enumerate())
+        hung = hangs is not None and hangs.begun.is_set() and not hangs.go.is_set()
+        return sum(each.name.startswith("tool") for each in threading.enumerate()) > hung
 
     async def main() -> None:
         reading = Reading(AgentLibrary(folder), take, asyncio.Event())

