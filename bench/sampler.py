@@ -32,7 +32,7 @@ LABELS = {
     ("rtcdtlstransport", ""): "DTLS (aiortc)",
     ("webrtc/rendered", ""): "ledger",
     ("webrtc/channel", ""): "messages of the page",
-    ("sip/rtp", ""): "RTP packets",
+    ("lines/rtp", ""): "RTP packets",
     ("webrtc/stream", ""): "RTP packets",
     ("webrtc/ice", "send_now"): "sending",
     ("webrtc/ice", ""): "receiving",

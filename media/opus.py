@@ -1,6 +1,6 @@
 """Opus (RFC 6716) by libopus: mono, at the call's own rate, with its own answers to loss.
 
-The library is the one that PyAV brings along, or else the system's.
+The library is the one that PyAV's wheel brings along, loaded by itself, or else the system's.
 Both ends of a call are made at the call's rate: the codec itself takes 48 kHz to any of its rates,
 and no resampler is needed beside it.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import importlib.util
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -51,11 +51,10 @@ def _library() -> ctypes.CDLL:
 
 def _candidates() -> list[str]:
     found: list[str] = []
-    spec = importlib.util.find_spec("av")
-    if spec is not None and spec.origin is not None:
-        package = Path(spec.origin).parent
-        # Wheels of Linux keep libraries beside the package, those of macOS within it.
-        for folder in (package.parent / "av.libs", package / ".dylibs", package.parent / ".dylibs"):
+    for place in sys.path:
+        # PyAV's wheels of Linux keep libraries beside the package, those of macOS within it; the
+        # package itself is not needed, and not imported.
+        for folder in (Path(place, "av.libs"), Path(place, "av", ".dylibs")):
             found += sorted(str(each) for each in folder.glob("*opus*"))
     if (system := ctypes.util.find_library("opus")) is not None:
         found.append(system)

@@ -19,7 +19,7 @@ class Codec:
     clock: int
     "RTP clock in Hz"
     rate: int
-    "samples per second of the sound"
+    "samples per second of the sound of a call that begins with it"
     parameters: str = ""
     "fmtp that we offer"
 
@@ -29,8 +29,8 @@ CODECS = {
     "pcma": Codec("pcma", 8, "PCMA/8000", 8000, 8000),
     # RFC 3551, section 4.5.2: the clock of G.722 is 8000 by mistake, and has to stay so.
     "g722": Codec("g722", 9, "G722/8000", 8000, 16000),
-    # RFC 7587: always 48000 and two channels in the description.
-    "opus": Codec("opus", 96, "opus/48000/2", 48000, 48000, "useinbandfec=1"),
+    # RFC 7587: always 48000 and two channels in the description. Voices speak at 24000.
+    "opus": Codec("opus", 96, "opus/48000/2", 48000, 24000, "useinbandfec=1"),
 }
 
 _STATIC = {0: "pcmu", 8: "pcma", 9: "g722"}

@@ -70,13 +70,19 @@ class KeyWriter:
 
     def __init__(self, clock: int, length: float, gap: float) -> None:
         """`length` and `gap` are seconds."""
+        self._seconds = length, gap
+        self.tune(clock)
+        self._waiting: deque[int] = deque(maxlen=64)
+        self._press: _Press | None = None
+        self._rest = 0
+
+    def tune(self, clock: int) -> None:
+        """Count in another clock from now on; a key that is being pressed ends in the old one."""
+        length, gap = self._seconds
         self._step = clock // 50
         "units of the clock in 20 ms"
         self._length = max(2 * self._step, round(length * clock))
         self._gap = max(self._step, round(gap * clock))
-        self._waiting: deque[int] = deque(maxlen=64)
-        self._press: _Press | None = None
-        self._rest = 0
 
     def press(self, keys: str) -> None:
         """Queue keys; what is no key (a comma, a blank) is left out."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
-from gateway.lines.rtp.codecs import CODECS
-from gateway.lines.rtp.coder import Coder, coder_for
+from gateway.lines.rtp.codecs import Codec
+from gateway.lines.rtp.coder import Coder
 from gateway.lines.rtp.packet import Packet
 from media.arrivals import Counts
 from media.frame import AudioFrame
@@ -15,17 +17,21 @@ from media.reception import Reception
 class Receiver:
     """Makes one unbroken stream of frames, whoever sends it: sources and codecs may change."""
 
-    def __init__(self, rate: int, clock: int, position: int = 0) -> None:
-        """`position` is where in the caller's sound the first frame lies."""
+    def __init__(
+        self, rate: int, clock: int, coders: Callable[[Codec], Coder], position: int = 0
+    ) -> None:
+        """`rate` is that of the frames, `clock` that of RTP until somebody sends, `position` where
+        in the caller's sound the first frame lies."""
         self.rate = rate
         self.clock = clock
         self.ssrc: int | None = None
-        self._codec = ""
+        self._coders = coders
+        self._codec: Codec | None = None
         self._coder: Coder | None = None
         self._reception: Reception | None = None
         self._position = position
-        self._past: list[Counts] = []
-        "of sources that are over"
+        self._past = (0, 0, 0)
+        "packets received, expected and late, of sources that are over"
         self._concealed = 0
 
     @property
@@ -40,12 +46,13 @@ class Receiver:
 
     def totals(self) -> tuple[int, int, int]:
         """Give packets received, expected and late over all sources."""
-        present = self.counts
-        every = [*self._past, present] if present else self._past
+        present, past = self.counts, self._past
+        if present is None:
+            return past
         return (
-            sum(one.received for one in every),
-            sum(one.expected for one in every),
-            sum(one.late for one in every),
+            past[0] + present.received,
+            past[1] + present.expected,
+            past[2] + present.late,
         )
 
     @property
@@ -59,7 +66,11 @@ class Receiver:
         """Give the depth the jitter buffer aims at, in seconds."""
         return self._reception.buffer.target if self._reception else 0.0
 
-    def push(self, packet: Packet, codec: str, now: float) -> None:
+    def depth(self, now: float) -> float:
+        """Give the delay that the jitter buffer adds now, in seconds."""
+        return self._reception.buffer.depth(now) if self._reception else 0.0
+
+    def push(self, packet: Packet, codec: Codec, now: float) -> None:
         """Take a packet of sound."""
         if codec != self._codec or packet.ssrc != self.ssrc:
             self._follow(packet.ssrc, codec)
@@ -79,19 +90,20 @@ class Receiver:
         if self._reception is not None and packet.ssrc == self.ssrc:
             self._reception.push_other(packet.sequence, packet.timestamp, now)
 
-    def _follow(self, ssrc: int, codec: str) -> None:
+    def _follow(self, ssrc: int, codec: Codec) -> None:
         """Begin anew with another source (RFC 3550, section 8.2) or codec."""
         if self._reception is not None:
             if ssrc != self.ssrc:
-                self._past = [*self._past[-15:], self._reception.buffer.counts]
+                self._past = self.totals()
             self._concealed += self._reception.concealer.concealed
-        self.ssrc, self._codec = ssrc, codec
-        self._coder = coder = coder_for(CODECS[codec])
+        self.ssrc, self._codec, self.clock = ssrc, codec, codec.clock
+        self._coder = coder = self._coders(codec)
         self._reception = Reception(
             self.rate,
             coder.decode,
-            clock=self.clock,
-            codec=codec if codec in ("pcmu", "pcma") else "",
+            clock=codec.clock,
+            codec=codec.name if codec.name in ("pcmu", "pcma") and self.rate == codec.rate else "",
+            mend=coder.mend,
         )
 
     def pull(self, now: float) -> AudioFrame | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from gateway.lines.rtp import rtcp
 from gateway.lines.rtp.packet import Sender
 from media.arrivals import Counts
-
-T = TypeVar("T")
 
 MAX_BYTES = 1500
 
@@ -99,12 +97,17 @@ class Reports:
         self._far_loss = 0.0
         self._far_jitter = 0.0
 
-    def due(self, now: float, wrap: Callable[[bytes], T]) -> list[T]:
+    @property
+    def far_loss(self) -> float:
+        """Share lost of what we send, as the far side last said."""
+        return self._far_loss
+
+    def due(self, now: float) -> list[bytes]:
         """Give a report when it is time for one."""
         if self._next is None or now >= self._next:
             first = self._next is None
             self._next = now + rtcp.INTERVAL * (0.5 + self._draw(1000) / 1000)
-            return [] if first else [wrap(self.build(now))]
+            return [] if first else [self.build(now)]
         return []
 
     def build(self, now: float, *, goodbye: bool = False) -> bytes:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gateway.lines.rtp.codecs import CODECS
 from gateway.lines.rtp.coder import playout_form
 from gateway.lines.rtp.destination import is_nowhere
-from gateway.lines.rtp.keys import KeyReader, KeyWriter
 from gateway.lines.rtp.latch import Address, Latch
 from gateway.lines.rtp.offer import Agreement
-from gateway.lines.rtp.packet import Packet, Sender, is_rtcp
-from gateway.lines.rtp.receiver import Receiver
-from gateway.lines.rtp.reports import Reports
-from gateway.lines.rtp.sounder import Sounder
+from gateway.lines.rtp.packet import Packet, is_rtcp
+from gateway.lines.rtp.session import Numbers, RtpSession, SessionSettings
+from gateway.lines.rtp.sounder import Sending
 from gateway.lines.rtp.srtp import SecureStream
 from media.codec import WireForm
 from media.frame import AudioFrame
@@ -39,12 +38,7 @@ class StreamSettings:
 
     signalling: str
     "host that the signalling comes from"
-    wall: float
-    "wall clock minus the loop's, in seconds"
-    cname: str
-    "our name in reports, the same through the call (RFC 3550, section 6.5.1)"
-    key_seconds: float = 0.12
-    key_gap: float = 0.08
+    session: SessionSettings
 
 
 class RtpStream:
@@ -63,28 +57,22 @@ class RtpStream:
 
         `form` and `position` are of a stream that this one takes the place of.
         """
-        codec = agreement.codec
         self.agreement = agreement
-        self.form = form or playout_form(codec)
+        self.form = form or playout_form(agreement.codec)
         "how playout holds the sound; stays through the call"
         self.latch = Latch(agreement.remote, settings.signalling)
         self.secure = SecureStream()
         self.secure.use(agreement.send_key, agreement.receive_key)
-        self.receiver = Receiver(codec.rate, codec.clock, position)
-        sender = Sender(draw(1 << 32), draw(1 << 15), draw(1 << 32))
-        keys = KeyWriter(codec.clock, settings.key_seconds, settings.key_gap)
-        self._sounder = Sounder(agreement, self.form, sender, keys)
-        self.reports = Reports(sender, self.receiver, settings.cname, settings.wall, draw)
-        self._keys_in = KeyReader()
+        numbers = Numbers(draw(1 << 32), draw(1 << 15), draw(1 << 32))
+        self.session = RtpSession(
+            _sending(agreement), self.form, numbers, settings.session, draw, position
+        )
         self._rtcp = agreement.remote_rtcp
         self.last_heard: float | None = None
 
     def use(self, agreement: Agreement) -> None:
         """Go on under a new agreement."""
-        if agreement.codec != self.agreement.codec or agreement.ptime_ms != self.agreement.ptime_ms:
-            self._sounder.use(agreement)
-        else:
-            self._sounder.retype(agreement)
+        self.session.sounder.use(_sending(agreement))
         self.latch.expect(agreement.remote)
         self.secure.use(agreement.send_key, agreement.receive_key)
         self._rtcp = agreement.remote_rtcp
@@ -134,23 +122,23 @@ class RtpStream:
     def _take(self, packet: Packet, now: float) -> str | None:
         agreement = self.agreement
         if packet.type in agreement.keys_receive:
-            self.receiver.push_other(packet, now)
-            return self._keys_in.read(packet.timestamp, packet.payload)
+            return self.session.take_key(packet, now)
         if packet.type in agreement.noise_types:
-            self.receiver.push_noise(packet, now)
+            self.session.take_noise(packet, now)
             return None
-        self.receiver.push(packet, agreement.receive_types[packet.type], now)
+        codec = CODECS[agreement.receive_types[packet.type]]
+        self.session.take_sound(packet, codec, now)
         return None
 
     def _heard_report(self, data: bytes, source: Address, now: float) -> None:
-        if self.reports.receive(data, now):
+        if self.session.take_report(data, now):
             self.last_heard = now
             if not self.agreement.rtcp_mux and self.latch.locked:
                 self._rtcp = source
 
     def hear(self, now: float) -> AudioFrame | None:
         """Give the next 20 ms of the caller; None before the first packet."""
-        frame = self.receiver.pull(now)
+        frame = self.session.hear(now)
         if frame is None or self.hears:
             return frame
         return AudioFrame(bytes(len(frame.pcm)), frame.rate, frame.start)
@@ -159,22 +147,19 @@ class RtpStream:
 
     def press(self, keys: str) -> bool:
         """Press keys; False when the far side takes none beside its sound."""
-        if self.agreement.keys_send is None:
-            return False
-        self._sounder.keys.press(keys)
-        return True
+        return self.session.sounder.press(keys)
 
     def tick(self, now: float, payloads: Sequence[bytes], more: bool) -> list[Datagram]:
         """Send what playout gave for these 20 ms, and silence where it gave nothing.
 
         `more` says that sound waits and only its moment has not come.
         """
-        out = _to_somebody(self.reports.due(now, self._report))
+        out = _to_somebody([self._report(packet) for packet in self.session.report(now)])
         if not self.sends:
-            self._sounder.pause()
+            self.session.sounder.pause()
             return out
         target, secure = self.latch.target, self.secure
-        for packet in self._sounder.tick(now, payloads, more):
+        for packet in self.session.tick(now, payloads, more):
             out.append(Datagram(secure.protect(packet) if secure.active else packet, target))
         return out
 
@@ -185,7 +170,11 @@ class RtpStream:
 
     def goodbye(self, now: float) -> list[Datagram]:
         """Say that the stream ends (RFC 3550, section 6.6)."""
-        return _to_somebody([self._report(self.reports.build(now, goodbye=True))])
+        return _to_somebody([self._report(self.session.goodbye(now))])
+
+
+def _sending(agreement: Agreement) -> Sending:
+    return Sending(agreement.codec, agreement.send_type, agreement.keys_send, agreement.ptime_ms)
 
 
 def _to_somebody(datagrams: list[Datagram]) -> list[Datagram]:

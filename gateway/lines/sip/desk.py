@@ -15,6 +15,7 @@ from gateway.lines.rtp.beat import Beat
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.rtp.media_socket import MediaSockets
 from gateway.lines.rtp.offer import Agreement, LocalMedia, Negotiation, Srtp
+from gateway.lines.rtp.session import SessionSettings
 from gateway.lines.rtp.stream import RtpStream, StreamSettings
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.placing import Dial
@@ -150,13 +151,13 @@ class Desk:
         self, member: Member, agreement: Agreement, takes_over: RtpStream | None = None
     ) -> RtpStream:
         """Make the media of a call, perhaps in the place of another's."""
-        settings = StreamSettings(
-            member.hop.host,
-            time.time() - self._loop.time(),
+        session = SessionSettings(
             f"{token()}@{self._network.local_host(member.hop.host)}",
-            self._settings.key_ms / 1000,
-            self._settings.key_gap_ms / 1000,
+            time.time() - self._loop.time(),
+            key_seconds=self._settings.key_ms / 1000,
+            key_gap=self._settings.key_gap_ms / 1000,
         )
+        settings = StreamSettings(member.hop.host, session)
         if takes_over is None:
             return RtpStream(agreement, settings, secrets.randbelow)
         return RtpStream(
@@ -164,7 +165,7 @@ class Desk:
             settings,
             secrets.randbelow,
             form=takes_over.form,
-            position=takes_over.receiver.position,
+            position=takes_over.session.receiver.position,
         )
 
     def move(self, leg: SipLeg, to: Member) -> None:

@@ -215,7 +215,7 @@ class SipLeg:
     @property
     def quality(self) -> Quality:
         """How well the sound came and went, so far."""
-        return self._stream.reports.quality(self._loop.time())
+        return self._stream.session.quality(self._loop.time())
 
     @property
     def stream(self) -> RtpStream:
@@ -231,7 +231,7 @@ class SipLeg:
 
     def _measure(self) -> None:
         """Give the ledger the way to the ear, as far as RTCP has measured it."""
-        measured = self._stream.reports.round_trip
+        measured = self._stream.session.round_trip
         if measured is not None and measured != self._round_trip:
             self._round_trip = measured
             # Half the round trip may be off by half of it, when the two ways differ.

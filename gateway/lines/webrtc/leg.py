@@ -22,7 +22,7 @@ from gateway.events import (
 )
 from gateway.lines.webrtc import channel
 from gateway.lines.webrtc.screen import Screen
-from gateway.lines.webrtc.stream import RtpStream
+from gateway.lines.webrtc.stream import PageStream
 from gateway.lines.webrtc.watch import Limits, News, Watch
 from gateway.ports import Ear, LineEvent
 from media.frame import AudioFrame
@@ -74,7 +74,7 @@ class WebrtcLeg:
     def __init__(
         self,
         info: CallInfo,
-        stream: RtpStream,
+        stream: PageStream,
         carrier: Carrier,
         limits: Limits,
         over: Callable[[str, bool], None],
@@ -146,7 +146,7 @@ class WebrtcLeg:
     def behind(self) -> float:
         """Give by how many seconds what is heard lies behind when it was spoken."""
         way = (self.stream.round_trip or 0.0) / 2
-        return self.stream.receiver.depth(self._loop.time()) + way
+        return self.stream.depth(self._loop.time()) + way
 
     def hang_up(self, reason: str) -> None:
         """Tell the page and end the call; `CallerGone` follows."""
@@ -194,8 +194,7 @@ class WebrtcLeg:
         if self._gone:
             return
         if isinstance(event, CallerGone):
-            for packet in self.stream.report(self._loop.time(), goodbye=True):
-                self._carrier.send_rtcp(packet)
+            self._carrier.send_rtcp(self.stream.goodbye(self._loop.time()))
             self._gone = True
         if self._ear is None:
             self._early.append(event)

@@ -14,17 +14,18 @@ from typing import Any
 
 import pylibsrtp
 import structlog
-from aiortc.rtcdatachannel import RTCDataChannel
-from aiortc.rtcdtlstransport import (
-    RTCCertificate,
-    RTCDtlsFingerprint,
-    RTCDtlsParameters,
-    RTCDtlsTransport,
-)
-from aiortc.rtcsctptransport import RTCSctpCapabilities, RTCSctpTransport
 
 from gateway.lines.webrtc.ice import Hosts, Ice
 from gateway.lines.webrtc.offer import MESSAGE_MOST, Agreed, Fingerprint, IceParameters
+from gateway.lines.webrtc.transports import (
+    RTCCertificate,
+    RTCDataChannel,
+    RTCDtlsFingerprint,
+    RTCDtlsParameters,
+    RTCDtlsTransport,
+    RTCSctpCapabilities,
+    RTCSctpTransport,
+)
 
 QUEUE_MOST = 256
 """Datagrams of DTLS that wait; a handshake has ten, and what is dropped is sent again."""

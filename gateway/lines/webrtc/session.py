@@ -9,15 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
-from aiortc.rtcdtlstransport import RTCCertificate
 
 from gateway.events import CallerGone, CallerKey, CallInfo
+from gateway.lines.rtp.session import Numbers, SessionSettings
 from gateway.lines.webrtc.ice import Hosts, Ice
 from gateway.lines.webrtc.leg import WebrtcLeg
 from gateway.lines.webrtc.offer import Agreed, Fragment, IceParameters, Ours, write_answer
 from gateway.lines.webrtc.peer import Peer, Taker
 from gateway.lines.webrtc.settings import WebrtcSettings
-from gateway.lines.webrtc.stream import Numbers, RtpStream
+from gateway.lines.webrtc.stream import PageStream
+from gateway.lines.webrtc.transports import RTCCertificate
 from gateway.lines.webrtc.watch import Limits
 
 GOODBYE_SECONDS = 0.4
@@ -68,13 +69,12 @@ class Session:
         self._group: asyncio.TaskGroup | None = None
         self._loop = asyncio.get_running_loop()
         self._log = structlog.get_logger("webrtc").bind(call_id=wanted.info.call_id)
-        self._stream = RtpStream(
+        wall = time.time() - self._loop.time()
+        self._stream = PageStream(
             wanted.agreed,
             settings.rate,
-            settings.bitrate,
             Numbers(secrets.randbits(32), secrets.randbits(15), secrets.randbits(32)),
-            self.info.call_id,
-            time.time() - self._loop.time(),
+            SessionSettings(self.info.call_id, wall, settings.bitrate),
             secrets.randbelow,
         )
         taker = Taker(self._rtp, self._rtcp, self._text, self._alive, self._lost)

@@ -19,10 +19,13 @@ from hypothesis import strategies as st
 
 from gateway.lines.rtp.offer import Agreement
 from gateway.lines.rtp.packet import Packet, is_rtcp
+from gateway.lines.rtp.session import SessionSettings
 from gateway.lines.rtp.stream import Datagram, RtpStream, StreamSettings
+from media import sound_file
 from media.codec import wire_form
 from media.frame import AudioFrame
 from media.playout import Playout
+from media.resample import convert
 from tests.gateway.lines.sip.support import negotiation
 from tests.support.sip_answers import tone
 
@@ -48,7 +51,7 @@ def stream(agreement: Agreement, seed: int = 1) -> RtpStream:
     def draw(below: int) -> int:
         return seed * 7919 % below
 
-    return RtpStream(agreement, StreamSettings("192.0.2.9", 1.7e9, "name"), draw)
+    return RtpStream(agreement, StreamSettings("192.0.2.9", SessionSettings("name", 1.7e9)), draw)
 
 
 @dataclass
@@ -83,7 +86,7 @@ class Wire:
         frame = self.far.hear(moment)
         if frame is not None:
             self.heard.append(frame)
-        reception = self.far.receiver._reception
+        reception = self.far.session.receiver._reception
         if reception is not None:
             self.depths.append((self.now, reception.buffer.depth(moment)))
 
@@ -193,11 +196,11 @@ def test_packets_have_the_length_the_far_side_wants(ptime: int, samples: int, co
 
 def test_numbers_and_clock_wrap_around() -> None:
     it = wire()
-    it.near._sounder.sender._sequence = 0xFFFF - 40
-    it.near._sounder.sender._timestamp = 0xFFFFFFFF - 160 * 60
+    it.near.session.sounder.sender._sequence = 0xFFFF - 40
+    it.near.session.sounder.sender._timestamp = 0xFFFFFFFF - 160 * 60
     it.play(tone(440, 3.0))
     assert strength(it.pcm[4000:20000], 440) > 0.99
-    assert it.far.receiver.totals()[0] == it.far.receiver.totals()[1]
+    assert it.far.session.receiver.totals()[0] == it.far.session.receiver.totals()[1]
 
 
 def test_twelve_hours_of_a_stream() -> None:
@@ -205,11 +208,11 @@ def test_twelve_hours_of_a_stream() -> None:
     for _ in range(12 * 6):
         it.play(tone(440, 0.4))
         # What lies between is silence of the same stream, without ticking through it.
-        it.near._sounder._jump(600 * 50 - 20)
+        it.near.session.sounder._jump(600 * 50 - 20)
         it.now += 600.0 - 0.4
     it.play(tone(440, 2.0))
     assert strength(it.pcm[-8000:], 440) > 0.99
-    units = it.near._sounder.sender.timestamp - it.packets[0].timestamp
+    units = it.near.session.sounder.sender.timestamp - it.packets[0].timestamp
     assert abs(units % 2**32 - round((it.now - 1000.0) * 8000) % 2**32) < 8000
 
 
@@ -221,9 +224,9 @@ def test_lost_packets_are_concealed(share: float) -> None:
     lost = sum(delay is None for delay in it.delays)
     it.play(tone(440, 4.0))
     assert strength(it.pcm[8000:24000], 440) > 0.9
-    received, expected, _ = it.far.receiver.totals()
+    received, expected, _ = it.far.session.receiver.totals()
     assert expected - received == lost
-    quality = it.far.reports.quality(it.now)
+    quality = it.far.session.quality(it.now)
     assert quality.lost == lost
     assert quality.opinion > (4.2 if share < 0.01 else 2.5)
 
@@ -233,7 +236,7 @@ def test_packets_out_of_order_lose_nothing() -> None:
     it.delays = [0.03 if number % 7 == 3 else 0.0 for number in range(100)]
     it.play(tone(440, 3.0))
     assert strength(it.pcm[8000:20000], 440) > 0.98
-    assert it.far.receiver.totals()[2] <= 3  # late ones, before the buffer knew
+    assert it.far.session.receiver.totals()[2] <= 3  # late ones, before the buffer knew
 
 
 def test_added_delay_is_gone_two_seconds_after_the_disturbance() -> None:
@@ -271,7 +274,7 @@ def test_comfort_noise_is_no_sound_and_no_loss() -> None:
         it.far.receive(packet.encode(), A, it.now)
         it.now += TICK
         it.far.hear(it.now - 0.013)
-    received, expected, _ = it.far.receiver.totals()
+    received, expected, _ = it.far.session.receiver.totals()
     assert received == expected
 
 
@@ -301,8 +304,8 @@ def test_reports_give_the_round_trip() -> None:
     it = wire()
     for _ in range(1200):
         it.tick()
-    assert it.near.reports.round_trip == pytest.approx(2 * TRANSIT, abs=0.03)
-    assert it.near.reports.quality(it.now).far_loss == 0.0
+    assert it.near.session.round_trip == pytest.approx(2 * TRANSIT, abs=0.03)
+    assert it.near.session.quality(it.now).far_loss == 0.0
 
 
 def test_unknown_payload_types_are_dropped() -> None:
@@ -310,6 +313,61 @@ def test_unknown_payload_types_are_dropped() -> None:
     it.far.receive(Packet(97, 1, 1, 1, b"x" * 160).encode(), A, it.now)
     assert it.far.last_heard is None
     assert it.far.hear(it.now) is None
+
+
+def test_opus_on_a_trunk_fills_lost_words_from_the_copies_in_later_packets() -> None:
+    """Every twentieth packet is lost alone: what is heard instead is like what was said."""
+    pcm, _ = sound_file.read(SPEECH)
+    speech = convert(np.ascontiguousarray(pcm[:, 0]).tobytes(), 8000, 24000)[: 2 * 24000 * 5]
+    whole, lossy = wire(codecs=("opus",)), wire(codecs=("opus",))
+    lossy.delays = [None if number % 20 == 10 else 0.0 for number in range(250)]
+    whole.play(speech)
+    lossy.play(speech)
+    one, other = whole.pcm.astype(float), lossy.pcm.astype(float)
+    assert len(one) == len(other)
+    likeness = (one @ other) / np.sqrt((one @ one) * (other @ other))
+    assert likeness > 0.93
+    assert lossy.far.session.receiver.concealed > 0.1
+
+
+@pytest.mark.parametrize("first", ["pcmu", "pcma", "g722", "opus"])
+@pytest.mark.parametrize("then", ["pcmu", "g722", "opus"])
+def test_a_codec_that_changes_within_a_call_keeps_the_rate_and_the_pitch(
+    first: str, then: str
+) -> None:
+    """A transfer or a re-INVITE brings another codec; playout and hearing stay as they were."""
+    it = wire(codecs=(first,))
+    rate = it.near.form.rate
+    it.play(tone(440, 1.0, rate))
+    one, other = agreements(codecs=(then,))
+    it.near.use(one)
+    it.far.use(other)
+    it.play(tone(440, 2.0, rate))
+    assert it.near.form.rate == rate
+    assert {frame.rate for frame in it.heard} == {rate}
+    starts = [frame.start for frame in it.heard]
+    assert starts == list(range(0, rate // 50 * len(starts), rate // 50))
+    assert strength(it.pcm[-rate:], 440, rate) > 0.95
+    assert len(it.pcm) == pytest.approx(3 * rate, abs=0.3 * rate)
+
+
+def test_keys_are_pressed_in_the_clock_of_the_codec_that_is_used_now() -> None:
+    it = wire()
+    it.play(tone(440, 0.2))
+    one, other = agreements(codecs=("opus",))
+    it.near.use(one)
+    it.far.use(other)
+    it.play(tone(440, 0.2))
+    before = len(it.packets)
+    assert it.near.press("5")
+    it.play(tone(440, 0.5))
+    lengths = [
+        int.from_bytes(packet.payload[2:4], "big")
+        for packet in it.packets[before:]
+        if packet.type == one.keys_send
+    ]
+    assert it.keys == "5"
+    assert max(lengths) == 5760  # 120 ms of 48 kHz
 
 
 # --- the ledger ----------------------------------------------------------------------------------

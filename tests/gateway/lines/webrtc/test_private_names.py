@@ -8,11 +8,11 @@ from __future__ import annotations
 import inspect
 
 from aioice import Connection
-from aiortc import RTCCertificate, RTCPeerConnection
-from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc import RTCPeerConnection
 from aiortc.rtcrtpreceiver import RTCRtpReceiver
 
 from gateway.lines.webrtc.peer import _Path
+from gateway.lines.webrtc.transports import RTCCertificate, RTCDtlsTransport
 
 
 async def test_who_begins_the_handshake_can_be_chosen_and_its_keys_can_be_had() -> None:

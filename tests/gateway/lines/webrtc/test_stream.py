@@ -9,8 +9,9 @@ import pytest
 
 from gateway.caller.sound import load
 from gateway.lines.rtp.packet import Packet
+from gateway.lines.rtp.session import Numbers, SessionSettings
 from gateway.lines.webrtc.offer import read_offer
-from gateway.lines.webrtc.stream import Numbers, RtpStream
+from gateway.lines.webrtc.stream import PageStream
 from media.level import level
 from media.opus import OpusDecoder, OpusEncoder
 from media.playout import Chunk
@@ -21,9 +22,9 @@ RATE = 24000
 FRAME = RATE // 50
 
 
-def stream(codec: str = "opus") -> RtpStream:
-    agreed = read_offer(CHROME, (codec,))
-    return RtpStream(agreed, RATE, 32000, Numbers(7, 100, 5000), "WR1", 0.0, lambda most: most // 2)
+def stream(codec: str = "opus") -> PageStream:
+    agreed, numbers = read_offer(CHROME, (codec,)), Numbers(7, 100, 5000)
+    return PageStream(agreed, RATE, numbers, SessionSettings("WR1", 0.0), lambda most: most // 2)
 
 
 def chunk(number: int, payload: bytes) -> Chunk:
@@ -108,12 +109,13 @@ def test_loss_in_bursts_leaves_no_delay_behind() -> None:
         frame = receiver.hear(now + 0.005)
         if frame is not None:
             heard += frame.pcm
-            depths.append(receiver.receiver.depth(now + 0.005))
+            depths.append(receiver.depth(now + 0.005))
     before = max(depths[200:290])
     after = depths[1300 + 100 :]  # two seconds after the last burst
     assert max(after) <= before + 0.001
     assert max(depths[300:1300]) < before + 0.1
-    assert receiver.receiver.totals()[1] - receiver.receiver.totals()[0] == len(BURSTS)
+    received, expected, _ = receiver.session.receiver.totals()
+    assert expected - received == len(BURSTS)
     assert len(heard) // 2 == pytest.approx(30 * RATE, abs=0.2 * RATE)
 
 
@@ -133,7 +135,7 @@ def test_lost_words_are_filled_from_the_copies_in_later_packets() -> None:
     assert len(one) == len(other)
     likeness = (one @ other) / np.sqrt((one @ one) * (other @ other))
     assert likeness > 0.93
-    assert lossy.receiver.concealed > 0.2
+    assert lossy.session.receiver.concealed > 0.2
 
 
 def test_gaps_of_a_silent_sender_are_silence() -> None:
@@ -149,7 +151,7 @@ def test_gaps_of_a_silent_sender_are_silence() -> None:
         111, 50, 960 * 150, 9, spoken(0.02)[0].payload
     )  # its clock went on, not its count
     receiver.receive(again.encode(), 53.0)
-    assert receiver.receiver.totals()[1] == receiver.receiver.totals()[0]
+    assert receiver.session.receiver.totals()[1] == receiver.session.receiver.totals()[0]
 
 
 def test_keys_are_told_once() -> None:
@@ -167,7 +169,7 @@ def test_garbage_is_passed_over(data: bytes) -> None:
     receiver = stream()
     assert receiver.receive(data, 1.0) is None
     receiver.receive_report(data, 1.0)
-    assert receiver.hear(1.0) is None or receiver.receiver.totals()[0] <= 1
+    assert receiver.hear(1.0) is None or receiver.session.receiver.totals()[0] <= 1
 
 
 def test_reports_measure_the_round_trip() -> None:
@@ -176,7 +178,7 @@ def test_reports_measure_the_round_trip() -> None:
         here.receive(packet.encode(), 100 + 0.02 * number)
         (sent,) = here.tick(100 + 0.02 * number, [], False)
         there.receive(sent, 100.05 + 0.02 * number)
-    there.receiver.ssrc = 7
+    there.session.receiver.ssrc = 7
     here.report(101.0)
     (report,) = here.report(110.0)
     there.receive_report(report, 110.05)
