@@ -52,7 +52,6 @@ class Sounder:
         "of these, frames in which nothing was sent"
         self._form = form
         self._coders = coders
-        self._silence = form.silence(form.rate // 50)
         self._start: float | None = None
         self._paused = False
         self._sending = sending
@@ -66,7 +65,6 @@ class Sounder:
 
     def _begin(self, sending: Sending) -> None:
         self._coder = self._coders(sending.codec)
-        self._units = sending.codec.clock // 50
         self.keys.tune(sending.codec.clock)
         self._buffer = b""
         self._settled = b""
@@ -76,7 +74,7 @@ class Sounder:
     @property
     def units(self) -> int:
         """Units of the RTP clock in 20 ms."""
-        return self._units
+        return self._sending.codec.clock // 50
 
     def expect_loss(self, share: float) -> None:
         """Take how much the far side loses."""
@@ -114,7 +112,7 @@ class Sounder:
         return out
 
     def _jump(self, frames: int) -> None:
-        self.sender.skip(frames * self._units)
+        self.sender.skip(frames * self.units)
         self.sender.mark()
         self.sent += frames
         self.jumped += frames
@@ -130,7 +128,7 @@ class Sounder:
         """Give the payload of 20 ms of silence."""
         if self._silent < SILENT_AFTER:
             self._silent += 1
-            self._settled = self._recode(self._silence)
+            self._settled = self._recode(self._form.silence(self._form.rate // 50))
         return self._settled
 
     def _sound(self, payload: bytes) -> list[bytes]:
@@ -139,9 +137,9 @@ class Sounder:
         sending, sender = self._sending, self.sender
         size = self._coder.frame_bytes * sending.ptime_ms // 20
         if not size or (size == len(payload) and not self._buffer):
-            return [sender.sound(sending.type, payload, self._units)]
+            return [sender.sound(sending.type, payload, self.units)]
         self._buffer += payload
-        units = self._units * sending.ptime_ms // 20
+        units = self.units * sending.ptime_ms // 20
         out: list[bytes] = []
         while len(self._buffer) >= size:
             piece, self._buffer = self._buffer[:size], self._buffer[size:]
