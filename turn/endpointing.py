@@ -22,10 +22,12 @@ from turn.events import (
     WordsArrived,
 )
 from turn.evidence import Asked, Weights, belief, owed, series, together
+from turn.forms import Form
 from turn.gate import Line
 from turn.keys import KeyEntry, KeySettings
 from turn.profile import DEFAULT, Profile
-from turn.words import Lexicon, Reading, plausible, read
+from turn.turn_text import TurnText
+from turn.words import Reading
 
 EVEN = 0.5
 """Belief at which a turn may as well go on as be over."""
@@ -37,12 +39,12 @@ class EndpointSettings:
 
     keys: KeySettings = field(default_factory=KeySettings)
     weights: Weights = field(default_factory=Weights)
-    words_span: float = 4.0
-    "seconds of sound whose words are asked for: the end matters, and the cost grows with it"
     worth: float = 0.3
     "seconds a second question must be able to save: it takes up to 0.1 s, and 15 ms of a core"
     words_wait: float = 0.25
     "seconds for which a decision waits for the words; 4 s of speech take 0.17 s of a core"
+    form_wait: float = 0.6
+    "the same while a form is dictated, of which only the words tell whether it is whole"
     least: float = 0.12
     "seconds of voice that make a turn when no word is recognised: a smack or a click has less"
     longest_speech: float = 60.0
@@ -75,6 +77,8 @@ class Pause:
     "the detector has not answered yet"
     answers: list[float] = field(default_factory=list)
     reading: Reading | None = None
+    form: Form = "none"
+    "how much of a form the turn holds so far"
     drafted: bool = False
 
     @property
@@ -86,9 +90,10 @@ class Pause:
 class Endpoint:
     """Decides when a turn is over; never whether a sound begins one."""
 
-    def __init__(self, rate: int, lists: Lexicon, settings: EndpointSettings | None = None) -> None:
+    def __init__(
+        self, rate: int, language: str = "en", settings: EndpointSettings | None = None
+    ) -> None:
         self._rate = rate
-        self._lists = lists
         self._settings = settings or EndpointSettings()
         self._keys = KeyEntry(rate, self._settings.keys)
         self.profile: Profile = DEFAULT
@@ -100,6 +105,7 @@ class Endpoint:
         self._voiced = 0.0
         self._longest_pause = 0.0
         self._drafts = 0
+        self._text = TurnText(language)
         self._pause: Pause | None = None
         self._free = 0
         "where the turn before ended: nothing belongs to two turns"
@@ -124,6 +130,7 @@ class Endpoint:
             self._start = start
             self._voiced = self._longest_pause = 0.0
             self._drafts = 0
+            self._text.begin()
         self._spoken_from = start
         return outputs
 
@@ -135,6 +142,7 @@ class Endpoint:
         if self._start is None:
             return
         self._voiced += voiced
+        self._text.sound = voiced
         end = max(end, self._start)
         plain = self.profile.means == "silence"
         self._pause = Pause(end, max(end, model_end) if plain else end)
@@ -172,9 +180,9 @@ class Endpoint:
         if arrived.text is None:
             self._pause.wordless = True
             return self._decide(now, line)
-        span = min(self._voiced, self._settings.words_span)
-        text = arrived.text if plausible(arrived.text, span) else ""
-        self._pause.reading = read(text, self._lists)
+        self._pause.reading, self._pause.form = self._text.heard(
+            arrived.text, self._voiced, self.asked.dictated(self.profile.name), self.asked.length
+        )
         return self._decide(now, line)
 
     def key(self, pressed: KeyPressed, now: int) -> list[TurnOutput]:
@@ -193,8 +201,7 @@ class Endpoint:
             return outputs  # of less voice than that no answer makes a turn
         if profile.means == "words" and pause.words_asked is None and silence >= profile.hear:
             pause.words_asked = now
-            first = pause.end - int(self._settings.words_span * self._rate)
-            outputs.append(AskWords(max(start, first), now))
+            outputs.append(AskWords(start, now))
         if silence >= profile.ask and (pause.asked is None or self._worth_asking(pause, silence)):
             pause.again = pause.asked is not None
             pause.asked = now
@@ -235,7 +242,8 @@ class Endpoint:
         if pause.probability is None and pause.reading is None:
             return None
         weights = self._settings.weights
-        return belief(pause.probability, pause.reading, self.asked, self._voiced, weights)
+        known = (pause.probability, pause.reading, self.asked, self._voiced)
+        return belief(*known, weights, pause.form)
 
     def _wait(self, pause: Pause, believed: float | None) -> float:
         """Say after how much silence the turn is over."""
@@ -245,6 +253,10 @@ class Endpoint:
         if believed is None or (not pause.answers and pause.waiting):
             return profile.longest
         habit = self._longest_pause
+        if pause.form == "whole":
+            return profile.full
+        if pause.form == "part":
+            return max(profile.dictated, min(profile.stretch * habit, profile.most))
         wait = profile.shortest
         if believed < profile.end:
             reading = pause.reading or Reading()
@@ -259,7 +271,9 @@ class Endpoint:
         """Say whether words that could still change the decision are on their way."""
         if pause.words_asked is None or pause.wordless or pause.reading is not None:
             return False
-        return self._seconds(pause.words_asked, now) < self._settings.words_wait
+        dictated = self.asked.dictated(self.profile.name) or self._text.form != "none"
+        limit = self._settings.form_wait if dictated else self._settings.words_wait
+        return self._seconds(pause.words_asked, now) < limit
 
     def _draft(self, now: int, pause: Pause, believed: float | None) -> list[TurnOutput]:
         assert self._start is not None

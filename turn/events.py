@@ -69,6 +69,8 @@ class AgentAsks:
     at: int
     asks: bool
     "a yes that begins from `at` on is an answer and no back-channel"
+    text: str = ""
+    "the words of the question, which may name what is asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class Moment:
     """What the agent was just doing, evidence for how the caller's words are meant."""
 
     expects: str = ""
-    "what was asked for: `yes_no`, `name`, `digits`, `spelling`, `open`, or empty"
+    """what was asked for: `yes_no`, `name`, `digits`, `phone`, `spelling`, `date`, `birth_date`,
+    `address`, `email`, `open`, or empty"""
     tool_running: bool = False
     "a tool with an effect runs: nothing is drafted, nothing is interrupted"
 
@@ -150,7 +153,7 @@ class AssessTurn:
 
 @dataclass(frozen=True, slots=True)
 class AskWords:
-    """Ask the recogniser for the words in [start, end)."""
+    """Ask the recogniser for the words in [start, end): those of the turn so far."""
 
     start: int
     end: int

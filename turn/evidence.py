@@ -11,7 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from turn.forms import KINDS, Form
 from turn.words import Reading
+
+YEAR_DIGITS = 4
 
 SURE = 0.99
 """The detector's answers beyond this are noise of its int8 arithmetic: 4.6 in log-odds."""
@@ -50,7 +53,7 @@ class Weights:
     series: float = -1.5
     "the text ends in digits or letters, which come in groups"
     answered: float = 2.0
-    "what was asked for is there: a yes or no, all digits"
+    "what was asked for is there: a yes or no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,17 @@ class Asked:
     "how many digits or letters are wanted; 0: not known"
     question: bool = False
     "the agent's last utterance asked something, and nobody said what"
+    form: str = ""
+    "the kind of form that the words of its question asked for"
+
+    @property
+    def dictates(self) -> str:
+        """Name the kind of form that is to be dictated; empty: none."""
+        return self.kind if self.kind in KINDS else "" if self.kind else self.form
+
+    def dictated(self, profile: str) -> str:
+        """Name the same for a patience, of which one is for digits whatever was asked."""
+        return self.dictates or ("digits" if profile == "digits" else "")
 
     @staticmethod
     def parse(expects: str) -> Asked:
@@ -77,6 +91,7 @@ def belief(
     asked: Asked,
     voiced: float,
     weights: Weights | None = None,
+    form: Form = "none",
 ) -> float:
     """Say how likely it is that the turn is over.
 
@@ -89,7 +104,7 @@ def belief(
         odds += weights.short
         reading = Reading()  # a word made of so little is a guess
     odds += _from_ending(reading, asked, weights)
-    odds += _from_asked(reading, asked, weights)
+    odds += weights.missing if form == "due" else _from_asked(reading, asked, weights)
     believed = 1 / (1 + math.exp(-odds))
     beginning = reading.ending == "opener" and not _answers(reading, asked)
     wordless = read is not None and read.ending == "none"
@@ -103,12 +118,12 @@ def together(probabilities: Sequence[float]) -> float:
 
 
 def series(reading: Reading) -> bool:
-    """Say whether the text ends in a group of digits or letters.
+    """Say whether the text ends in a group of digits or letters; four digits are a year.
 
     All groups of a number sound alike to the detector, the last one too, so that its doubt is no
     reason to be more patient than with a pause of which nothing is known.
     """
-    return max(reading.digits, reading.letters) >= 3
+    return reading.letters >= 3 or (reading.digits >= 3 and reading.digits != YEAR_DIGITS)
 
 
 def owed(reading: Reading) -> bool:
@@ -146,14 +161,9 @@ def _from_ending(reading: Reading, asked: Asked, weights: Weights) -> float:
 
 
 def _from_asked(reading: Reading, asked: Asked, weights: Weights) -> float:
-    """Weigh a number or a spelled name by how much of it was said."""
-    if asked.kind not in ("name", "digits", "spelling") or not reading.words:
+    """Weigh what is no name, number or spelling where one was asked for."""
+    if not reading.words:
         return 0.0
-    said = {"digits": reading.digits, "spelling": reading.letters}.get(asked.kind, reading.words)
-    if reading.ending == "opener" or not said:
+    if asked.kind in ("name", *KINDS) and reading.ending == "opener":
         return weights.missing
-    if asked.kind == "name":
-        return 0.0
-    if asked.length:
-        return weights.answered if said >= asked.length else weights.missing
-    return weights.series
+    return weights.series if asked.dictates in ("digits", "spelling") else 0.0

@@ -39,6 +39,9 @@ from turn.features import SECONDS
 from turn.semantic import LEAD_SECONDS
 from turn.taking import TurnSettings, TurnTaking
 
+PART_SECONDS = 8.0
+"""A part of a turn longer than this is not heard again with what follows, as on a live call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ears:
@@ -129,6 +132,11 @@ class _Pass:
     "answers on their way: when due, in which order asked"
     spent: dict[str, float] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
+    turn: int = -1
+    "where the turn begins whose words were asked for last"
+    settled: int = 0
+    "up to here its words are found"
+    before: list[str] = field(default_factory=list)
 
     def tell(self, event: TurnInput, at: float) -> None:
         """Give the machine an input at `at` seconds and answer what it asks."""
@@ -168,10 +176,17 @@ class _Pass:
             self._expect(Answer(WordsArrived(None, question.end), 0.0), at)
             return
         began = time.thread_time()
-        sound = self.samples[question.start : question.end]
+        if question.start != self.turn:
+            self.turn = self.settled = question.start
+            self.before.clear()
+        sound = self.samples[self.settled : question.end]
         text = self.ears.words(sound, self.rate)
         seconds = self._spend("words", began)
-        due = at + self.latency.of_words(len(sound) / self.rate)
+        length = len(sound) / self.rate
+        text = " ".join(part for part in (*self.before, text) if part)
+        if length >= PART_SECONDS:
+            self.before, self.settled = [text], question.end
+        due = at + self.latency.of_words(length)
         self._expect(Answer(WordsArrived(text, question.end), seconds), due)
 
     def _expect(self, answer: Answer, due: float) -> None:

@@ -44,6 +44,10 @@ class Profile:
     pauses that followed another, four of five were not longer. Bounded by `longest`."""
     stretch: float = 1.80
     "the same where the turn sounds unfinished: none of the 39 was longer; bounded by `most`"
+    full: float = 0.45
+    "silence that ends a form of which all was said: a telephone number, a date"
+    dictated: float = 3.00
+    "silence that ends one that owes more: people look up from a letter for up to 2.5 s"
     most: float = 4.00
     "silence that ends every turn"
     longest_draft: float = 20.0
@@ -53,6 +57,8 @@ class Profile:
     def __post_init__(self) -> None:
         """Refuse numbers that contradict each other."""
         waits = (self.shortest, self.unsure, self.longest, self.patience, self.most)
+        if not self.shortest <= self.full <= self.dictated <= self.most:
+            raise ValueError(f"profile {self.name}: shortest <= full <= dictated <= most is needed")
         if list(waits) != sorted(waits) or self.ask < self.hear:
             raise ValueError(f"profile {self.name}: waits must not fall: {waits}")
         if not 0 <= self.unfinished < self.end <= 1 or not 0 <= self.draft <= self.end:
@@ -73,6 +79,8 @@ class Profile:
             patience=seconds,
             habit=0.0,
             stretch=0.0,
+            full=seconds,
+            dictated=seconds,
             most=seconds,
             means="silence",
         )
@@ -90,6 +98,7 @@ PROFILES = {
             unsure=0.6,
             longest=1.0,
             patience=1.6,
+            dictated=2.4,
             most=2.4,
             draft=0.35,
             end=0.70,

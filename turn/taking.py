@@ -28,6 +28,7 @@ from turn.events import (
     WordsArrived,
 )
 from turn.evidence import Asked
+from turn.forms import asked_for, forms
 from turn.gate import Gate, GateSettings
 from turn.overlap import Overlap, OverlapSettings, Sound
 from turn.profile import DEFAULT, Profile, profile
@@ -58,7 +59,7 @@ class TurnTaking:
         self._settings = settings or TurnSettings()
         self._lists: Lexicon = lexicon(self._settings.language)
         self._gate = Gate(rate, self._settings.gate)
-        self._endpoint = Endpoint(rate, self._lists, self._settings.endpoint)
+        self._endpoint = Endpoint(rate, self._settings.language, self._settings.endpoint)
         self._choose(self._settings.profile)
         self._now = 0
         self._agent: AgentBegan | None = None
@@ -81,8 +82,8 @@ class TurnTaking:
                 return self._words(event)
             case AgentBegan():
                 return self._began(event)
-            case AgentAsks(at=at, asks=asks):
-                self._ask(at if asks else None)
+            case AgentAsks(at=at, asks=asks, text=text):
+                self._ask(at if asks else None, text)
                 return []
             case AgentFell():
                 return self._fell()
@@ -93,7 +94,9 @@ class TurnTaking:
                 return []
             case Moment(expects=expects, tool_running=running):
                 self._endpoint.asked = replace(
-                    Asked.parse(expects), question=self._endpoint.asked.question
+                    Asked.parse(expects),
+                    question=self._endpoint.asked.question,
+                    form=self._endpoint.asked.form,
                 )
                 self._endpoint.drafting = not running
                 self._tool_running = running
@@ -211,9 +214,10 @@ class TurnTaking:
         # A caller who is speaking as the agent begins is heard as cutting in from that moment.
         return self._overlap_from(self._now) if fresh and self._interruptible else []
 
-    def _ask(self, at: int | None) -> None:
+    def _ask(self, at: int | None, text: str = "") -> None:
         self._asked_at = at
-        self._endpoint.asked = replace(self._endpoint.asked, question=at is not None)
+        wanted = asked_for(text, forms(self._settings.language))
+        self._endpoint.asked = replace(self._endpoint.asked, question=at is not None, form=wanted)
 
     def _fell(self) -> list[TurnOutput]:
         """The floor is open: a sound that goes on is a turn, decided or not."""

@@ -46,6 +46,7 @@ class Lexicon:
     claims: frozenset[Phrase] = frozenset()
     answers: frozenset[Phrase] = frozenset()
     digits: frozenset[Phrase] = frozenset()
+    articles: frozenset[Phrase] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ claim to the floor by its first words, other words, more words than fit, or none
 def lexicon(language: str) -> Lexicon:
     """Give the lists of a language (`en`, `en-US`, ...), empty ones where there is no file."""
     found = {
-        name: entries for name, entries in languages.lists(language).items() if name != "consent"
+        name: entries
+        for name, entries in languages.lists(language).items()
+        if name not in ("consent", "forms")
     }
     languages.known_lists(language, found, {field.name for field in fields(Lexicon)})
     return Lexicon(**{key: frozenset(tuple(split(entry)) for entry in found[key]) for key in found})
@@ -119,6 +122,11 @@ def nod(text: str, seconds: float, lists: Lexicon) -> Nod:
     return "claim" if _starts(words, lists.claims) else "words"
 
 
+def over(words: list[str], lists: Lexicon) -> bool:
+    """Say whether words say nothing but yes or no, or round something off."""
+    return _covered(words, lists.openers | lists.answers) or _ends(words, lists.closing_phrases)
+
+
 def distinct(text: str) -> int:
     """Count the different words of a text."""
     return len(set(split(text)))
@@ -133,11 +141,17 @@ def _ending(words: list[str], lists: Lexicon) -> Ending:
         return "closing"
     if _ends(words, lists.closed_phrases):
         return "plain"
-    if _ends(words, lists.open_words) or _ends(words, lists.open_phrases):
+    if _counts(words, lists) or _ends(words, lists.open_words) or _ends(words, lists.open_phrases):
         return "open"
     if _ends(words, lists.leaning_words):
         return "leaning"
     return "plain"
+
+
+def _counts(words: list[str], lists: Lexicon) -> bool:
+    """Say whether a text ends on a number that counts or dates what is to come: `a 2018`."""
+    number = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) > 1
+    return number and (words[-2],) in lists.articles
 
 
 def _mark(text: str) -> Mark:

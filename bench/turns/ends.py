@@ -153,6 +153,7 @@ ONCE = Profile(
     unsure=2.5,
     longest=2.5,
     patience=2.5,
+    dictated=2.5,
     most=2.5,
     end=0.9,
     again=99.0,
@@ -173,6 +174,7 @@ def patient(profile: Profile, end: float, longest: float) -> Profile:
         unsure=max(profile.shortest, profile.unsure * scale),
         longest=longest,
         patience=profile.patience * scale,
+        dictated=min(profile.dictated, max(profile.most, profile.patience * scale)),
         most=max(profile.most, profile.patience * scale),
     )
 

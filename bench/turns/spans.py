@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.turns.recordings import LEAST_TAIL, RATE, Recording
-from turn.endpointing import EndpointSettings
 from turn.events import SpeechStarted, SpeechStopped
 from turn.evidence import Asked, Weights, belief
 from turn.gate import Gate
@@ -26,6 +25,7 @@ from turn.words import Lexicon, Reading, lexicon, plausible, read
 
 SCORED_AT = 0.2
 LONGEST_HOLD = 5.0
+LOOKED_AT = 8.0
 THRESHOLDS = np.arange(0.02, 1.0, 0.02)
 DELAYS = np.arange(0.2, 1.01, 0.1)
 TIMEOUTS = np.arange(0.3, 3.01, 0.1)
@@ -81,10 +81,9 @@ def _spans(recording: Recording, ears: Ears, lists: Lexicon) -> list[Span]:
         at = end + int(SCORED_AT * RATE)
         lead = max(0, first - int(LEAD_SECONDS * RATE), at - 8 * RATE)
         probability = ears.semantic(recording.samples[lead:at], RATE)
-        span = EndpointSettings().words_span
-        begin = max(first, end - int(span * RATE))
+        begin = max(first, end - int(LOOKED_AT * RATE))
         text = ears.words(recording.samples[begin : end + int(0.12 * RATE)], RATE)
-        text = text if plausible(text, min(voiced, span)) else ""
+        text = text if plausible(text, min(voiced, LOOKED_AT)) else ""
         found.append(
             Span(
                 recording,

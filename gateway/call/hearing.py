@@ -186,9 +186,9 @@ class Hearing:
         policy = "interruptible" if interruptible else "uninterruptible"
         self._tell(AgentBegan(self._reached, policy))  # type: ignore[arg-type]
 
-    def agent_asks(self, asks: bool) -> None:
+    def agent_asks(self, asks: bool, text: str = "") -> None:
         """The caller has heard a question of the agent, or the agent has gone on from it."""
-        self._tell(AgentAsks(self._reached, asks))
+        self._tell(AgentAsks(self._reached, asks, text))
 
     def taken_back(self, position: int) -> None:
         """The far side forgot what it had not played."""

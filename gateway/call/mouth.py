@@ -217,7 +217,7 @@ class Mouth:
         asks = said.asking(position.heard / rate, position.queued / rate)
         if asks != self._asked:
             self._asked = asks
-            self._hearing.agent_asks(asks)
+            self._hearing.agent_asks(asks, said.question if asks else "")
 
     def _audible(self, utterance: int, when: float | None) -> None:
         if when is not None:

@@ -50,18 +50,19 @@ def test_yes_is_an_answer_where_one_was_asked_for() -> None:
     assert belief(0.9, read("Sure.", EN), question, 0.4) < 0.85
 
 
-@pytest.mark.parametrize(
-    ("expects", "text", "over"),
-    [
-        ("digits:6", "four two five", False),
-        ("digits:6", "four two five one one nine", True),
-        ("digits", "four two five", False),
-        ("spelling:5", "M I L", False),
-        ("spelling:5", "M I L E S", True),
-    ],
-)
-def test_a_number_that_is_too_short_is_not_over(expects: str, text: str, over: bool) -> None:
-    assert (believed(0.85, text, expects) > 0.85) is over
+@pytest.mark.parametrize("expects", ["digits", "spelling", "phone"])
+def test_what_was_asked_for_and_not_said_is_waited_for(expects: str) -> None:
+    asked, read_ = Asked.parse(expects), read("Well, I have it here somewhere.", EN)
+    assert belief(0.95, read_, asked, 1.5, form="due") < 0.5
+    assert belief(0.95, read_, asked, 1.5, form="none") > 0.5
+    assert believed(0.98, "Sure.", expects) < 0.3
+
+
+def test_a_form_is_dictated_where_the_agent_or_its_question_says_so() -> None:
+    assert Asked.parse("phone").dictates == "phone"
+    assert Asked(form="spelling").dictates == "spelling"
+    assert Asked(kind="yes_no", form="spelling").dictates == ""
+    assert Asked().dictates == ""
 
 
 def test_a_sound_without_words_or_with_too_little_voice_is_not_answered_in_haste() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.turn.windows import RATE, WINDOW, feed, only, windows
 from turn.events import (
+    AgentAsks,
     AgentBegan,
     AgentFell,
     AskWords,
@@ -22,11 +23,12 @@ from turn.events import (
     TurnDrafted,
     TurnDropped,
     TurnEnded,
+    TurnInput,
     TurnOutput,
     TurnResumed,
     WordsArrived,
 )
-from turn.profile import DEFAULT, Profile
+from turn.profile import DEFAULT, Profile, profile
 from turn.taking import TurnSettings, TurnTaking
 
 SEMANTIC = TurnSettings(recogniser=False)
@@ -58,7 +60,7 @@ class Caller:
             self._answer(self.machine.handle(each))
         return self.said[begun:]
 
-    def tell(self, *events: Moment | ProfileChosen | KeyPressed) -> list[TurnOutput]:
+    def tell(self, *events: TurnInput) -> list[TurnOutput]:
         """Tell the machine something else."""
         outputs = feed(self.machine, events)
         self.said += outputs
@@ -311,3 +313,43 @@ def test_no_recogniser_is_not_no_words() -> None:
     assert ended.why == "semantic"
     (waited,) = only(TurnEnded, heard.said)
     assert (waited.at - waited.end) / RATE >= 1.0
+
+
+def dictated(expects: str, *groups: tuple[str, float], profile: Profile = DEFAULT) -> Caller:
+    """Let groups be dictated, each followed by so much silence; the detector is always sure."""
+    caller = Caller(TurnSettings(profile), probability=0.95)
+    caller.tell(Moment(expects))
+    caller.sound((0.32, False))
+    for text, silence in groups:
+        caller.text = text
+        caller.sound((1.28, True), (silence, False))
+    return caller
+
+
+def test_who_dictates_keeps_the_floor_until_the_form_is_full() -> None:
+    number = ("five five five", 2.5), ("555 012", 2.5), ("5550127849", 2.0)
+    (ended,) = only(TurnEnded, dictated("phone", *number).said)
+    assert seconds(ended) == pytest.approx(0.45, abs=0.04)
+    assert ended.end / RATE == pytest.approx(0.32 + 3 * 1.28 + 5.0, abs=0.1)
+
+
+def test_a_form_that_stays_short_is_over_after_a_long_silence() -> None:
+    (ended,) = only(TurnEnded, dictated("phone", ("five five five", 6.0)).said)
+    assert seconds(ended) == pytest.approx(3.0, abs=0.04)
+
+
+def test_a_recogniser_that_writes_the_rest_of_a_number_is_not_believed() -> None:
+    """Ten digits are not said in a second."""
+    assert only(TurnEnded, dictated("phone", ("617-848-6170", 2.5)).said) == []
+
+
+def test_a_digit_by_itself_is_no_number_where_digits_are_listened_for() -> None:
+    caller = dictated("", ("Five.", 2.5), profile=profile("digits"))
+    assert only(TurnEnded, caller.said) == []
+
+
+def test_the_words_of_the_question_say_what_is_dictated() -> None:
+    caller = Caller(TurnSettings(), probability=0.95, text="five five five")
+    caller.tell(AgentBegan(0), AgentAsks(0, True, "What is your phone number?"), AgentFell(0))
+    caller.sound((0.32, False), (1.28, True), (2.5, False))
+    assert only(TurnEnded, caller.said) == []

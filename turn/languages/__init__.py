@@ -1,4 +1,4 @@
-"""What is known of each language, one file a language: of the floor, and of consent."""
+"""What is known of each language, one file a language: the floor, forms, and consent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def primary(language: str) -> str:
 
 @cache
 def lists(language: str) -> Mapping[str, Any]:
-    """Give the word lists of a language, nothing where there is no file; `consent` is a table."""
+    """Give the word lists of a language, nothing where there is no file.
+
+    `consent` and `forms` are tables.
+    """
     name = primary(language)
     file = resources.files(__name__) / f"{name}.toml"
     if not name.isalpha() or not file.is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -50,6 +51,12 @@ class Utterance:
     def questions(self) -> bool:
         """Say whether there is a question in it, as far as it is written."""
         return any(mark in self.text for mark in MARKS)
+
+    @property
+    def question(self) -> str:
+        """Give its last question, without the sentences before it."""
+        end = max(self.text.rfind(mark) for mark in MARKS) + 1
+        return re.split(r"[.!?？؟]\s+", self.text[:end].strip())[-1]
 
     def asking(self, heard_seconds: float, queued_seconds: float) -> bool:
         """Say whether a yes after `heard_seconds` answers a question of it."""

@@ -61,7 +61,7 @@ class Told:
         self.pieces: list[tuple[int, bytes]] = []
         self.asks: list[bool] = []
 
-    def agent_asks(self, asks: bool) -> None:
+    def agent_asks(self, asks: bool, text: str = "") -> None:
         self.asks.append(asks)
 
     def agent_sent(self, position: int, chunks: Sequence[Chunk]) -> None:
