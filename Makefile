@@ -124,7 +124,11 @@ lock: $(MADE)/project ## Pin the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
 	  --no-header --extra cpu --extra dev --extra nova --python-version 3.11 pyproject.toml \
 	  -o requirements/lock.txt
-	@git --no-pager diff --stat requirements/lock.txt
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
+	  --no-header --extra gpu --extra tensorrt --constraint requirements/lock.txt \
+	  --python-version 3.11 pyproject.toml \
+	  -o requirements/gpu.txt
+	@git --no-pager diff --stat requirements
 
 .PHONY: help
 help: ## Show this

@@ -80,6 +80,16 @@ def choose(wanted: Sequence[str], available: Sequence[str], fall_back: bool) -> 
     return there or ("cpu",)
 
 
+def check_libraries(missing: Sequence[str], fall_back: bool) -> None:
+    """Raise ProviderMissing where libraries are, unless falling back was allowed."""
+    if missing and not fall_back:
+        said = "; ".join(missing)
+        raise ProviderMissing(
+            f"{said}. Install what is named, use one of NVIDIA's images that have it, "
+            "or allow falling back (runtime.allow_fallback)"
+        )
+
+
 def check_got(model: str, wanted: Sequence[str], got: Sequence[str], fall_back: bool) -> None:
     """Raise ProviderMissing if a session lacks a wanted provider, unless that was allowed."""
     if not fall_back and set(wanted) - set(got):

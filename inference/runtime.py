@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from inference import libraries
 from inference.errors import RuntimeMissing
 from inference.manifest import find
 from inference.pool import Priority, Workers
@@ -28,6 +29,7 @@ from inference.providers import (
     Loaded,
     Shapes,
     check_got,
+    check_libraries,
     check_wanted,
     choose,
     options_for,
@@ -151,6 +153,7 @@ class Runtime:
         runtime = _onnxruntime()
         there = choose(wanted, runtime.get_available_providers(), allow)
         model = _content(source)
+        check_libraries(load_libraries(runtime, there), allow)
         options = [options_for(each, _plain(key), shapes, self.settings.cache) for each in there]
         if self.settings.cache is not None:
             self.settings.cache.mkdir(parents=True, exist_ok=True)
@@ -177,6 +180,13 @@ def _onnxruntime() -> ModuleType:
             "models need onnxruntime, and none can be imported: install `pip install parley[cpu]`, "
             f"or `pip install parley[gpu]` for NVIDIA GPUs, never both ({error})"
         ) from error
+
+
+def load_libraries(runtime: ModuleType, providers: Sequence[str]) -> tuple[str, ...]:
+    """Load what the providers link, before a session asks for them; say what is missing."""
+    folder = Path(runtime.__file__ or "").parent / "capi"
+    linked = [each for each in providers if each in libraries.PROVIDER_FILES]
+    return tuple(said for each in linked if (said := libraries.load(each, folder)))
 
 
 def _session_options(runtime: ModuleType) -> onnxruntime.SessionOptions:

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -145,18 +145,27 @@ def test_every_kind_of_line_has_a_sample_with_all_its_fields() -> None:
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    pinned = set(
-        re.findall(
-            r"^([\w.-]+)(?:\[[^\]]*\])?==",
-            (ROOT / "requirements/lock.txt").read_text("utf-8"),
-            re.MULTILINE,
-        )
-    )
-    wanted = {
-        re.split(r"[>=<;\[ ]", each)[0].lower()
-        for each in (*project["dependencies"], *extras["cpu"], *extras["dev"])
-    }
-    assert wanted - pinned == set()
+    wanted = (*project["dependencies"], *extras["cpu"], *extras["dev"])
+    assert _named(wanted) - set(_pinned("lock.txt")) == set()
+    wanted = (*project["dependencies"], *extras["gpu"], *extras["tensorrt"])
+    assert _named(wanted) - set(_pinned("gpu.txt")) == set()
+
+
+def test_the_two_locks_differ_in_what_a_gpu_needs_alone() -> None:
+    usual, gpu = _pinned("lock.txt"), _pinned("gpu.txt")
+    assert {name for name in gpu if name in usual and usual[name] != gpu[name]} == set()
+    assert "onnxruntime" in usual
+    assert "onnxruntime" not in gpu, "they share one folder with onnxruntime-gpu"
+
+
+def _named(requirements: Iterable[str]) -> set[str]:
+    return {re.split(r"[>=<;\[ ]", each)[0].lower() for each in requirements}
+
+
+def _pinned(lock: str) -> dict[str, str]:
+    """Give the version of each package of a lock file."""
+    text = (ROOT / "requirements" / lock).read_text("utf-8")
+    return dict(re.findall(r"^([\w.-]+)(?:\[[^\]]*\])?==(\S+)", text, re.MULTILINE))
 
 
 # --- the command line -----------------------------------------------------------------------------
