@@ -27,7 +27,7 @@ from gateway.call.pacer import Pacer
 from gateway.doors.judgement import Doors, Keys
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
-from gateway.ports import Leg, LineEvent, Refusal
+from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.codec import wire_form
 from media.frame import AudioFrame
 
@@ -87,6 +87,12 @@ class _Answer:
     def admit(self, agent: str) -> Refusal | None:
         """Say yes."""
         return None
+
+    def take(self) -> Free:
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         """Talk."""

@@ -42,7 +42,7 @@ from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import settled_owner
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.lines.webrtc.settings import WebrtcSettings
-from gateway.ports import Leg, LineEvent, Refusal
+from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import FRAME_SECONDS, AudioFrame
 from media.opus import CLOCK
 
@@ -89,6 +89,12 @@ class Agents:
 
     def admit(self, agent: str) -> Refusal | None:
         return None
+
+    def take(self) -> Free:
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         self.echoes.append(Echo(leg, self.pacer))

@@ -136,14 +136,31 @@ class Offer:
     accept: Callable[[], Leg]
 
 
+Free = Callable[[], None]
+"""Gives back the place that was kept for a call."""
+
+
+def no_place() -> None:
+    """Give back a place where none was kept."""
+
+
 class Answer(Protocol):
     """What a line asks when a call wants in, and what it does when one is up."""
 
     def admit(self, agent: str) -> Refusal | None:
         """Say whether one more call may come; called before anything is answered."""
 
+    def take(self) -> Free:
+        """Keep a place for a call that was admitted and is not up yet; gives what frees it.
+
+        To be freed once, right before `begin` or when the call comes to nothing; more is harmless.
+        """
+
     def begin(self, leg: Leg) -> None:
         """Run a call on an answered leg, in the background, until it ends."""
+
+    def knows(self, agent: str) -> bool:
+        """Say whether there is such an agent."""
 
 
 @dataclass(frozen=True, slots=True)

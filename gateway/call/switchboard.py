@@ -12,7 +12,7 @@ import structlog
 from gateway.call.call import Call
 from gateway.call.pacer import Pacer
 from gateway.events import EndAsked
-from gateway.ports import Leg, Refusal
+from gateway.ports import Free, Leg, Refusal
 
 log = structlog.get_logger("switchboard")
 
@@ -50,6 +50,8 @@ class Switchboard:
         self._settings = settings
         self._calls: dict[Call, asyncio.Task[None]] = {}
         self._group: asyncio.TaskGroup | None = None
+        self._taken: set[object] = set()
+        "places of calls that are not up yet"
         self._draining = False
         self._empty = asyncio.Event()
         self._empty.set()
@@ -83,6 +85,17 @@ class Switchboard:
         """Say why a call for any agent would be refused now."""
         return self._refusal(None)
 
+    def take(self) -> Free:
+        """Keep a place for a call that is not up yet: many that are answered at once would
+        otherwise all come in."""
+        place = object()
+        self._taken.add(place)
+        return lambda: self._taken.discard(place)
+
+    def knows(self, agent: str) -> bool:
+        """Say whether there is such an agent."""
+        return self._knows(agent)
+
     def begin(self, leg: Leg) -> None:
         """Run a call on an answered leg until it ends."""
         if self._group is None:
@@ -108,7 +121,7 @@ class Switchboard:
         if agent is not None and not self._knows(agent):
             return Refusal("unknown_agent", text=f"There is no agent named {agent!r}.")
         limit = self._settings.calls
-        if limit and len(self._calls) >= limit:
+        if limit and len(self._calls) + len(self._taken) >= limit:
             return Refusal("busy", wait, "All lines are busy.", "calls")
         if self._calls and self._late() > self._settings.late_share:
             return Refusal("busy", wait, "All lines are busy.", "late")

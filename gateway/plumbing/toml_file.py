@@ -166,6 +166,9 @@ class _Decoder:
                 self.wrong(inner, f"there is no such setting{self.nearest(key, path, fields)}")
             elif variable := fields[key].metadata.get("env"):
                 self.wrong(inner, f"a secret has no place in a file; set {variable} instead")
+            elif fields[key].metadata.get("secret") and (shown := _written_out(value)) is not None:
+                place = f"{inner}.{shown}" if shown else inner
+                self.wrong(place, "a secret has no place in a file; write the $NAME of a variable")
             else:
                 values[key] = self.value(hints[key], value, inner)
         for key, field in fields.items():
@@ -282,6 +285,22 @@ def _bounds(meta: object) -> str:
     if meta.pattern is not None:
         return f" like {meta.pattern}"
     return ""
+
+
+REFERENCE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
+"""How a file names the environment variable that holds a secret."""
+
+
+def _written_out(value: object) -> str | None:
+    """Say where a secret stands itself: its key in a table, or "" for the value; None: nowhere."""
+    match value:
+        case str():
+            return "" if value and not REFERENCE.fullmatch(value) else None
+        case dict():
+            inner = (str(key) for key, each in value.items() if _written_out(each) is not None)
+            return next(inner, None)
+        case _:
+            return None
 
 
 def _close(hint: Any, value: object) -> str:

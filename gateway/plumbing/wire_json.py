@@ -8,8 +8,10 @@ Of names that occur twice the last counts, as in all decoders used here (RFC 825
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
+from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -43,6 +45,17 @@ _ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 def parse(text: bytes | str) -> Any:
     """Read a text of any shape; raises ValueError for whatever is wrong with it."""
     return known(decode(_ANYTHING, text))
+
+
+def refuse_unknown(text: bytes | str, names: Collection[str]) -> None:
+    """Raise ValueError for a field that an object of ours does not have: a word that is misspelt
+    would otherwise be a wish that nobody heard."""
+    document = parse(text)
+    for name in document if isinstance(document, dict) else ():
+        if name not in names:
+            like = difflib.get_close_matches(name, names, n=1)
+            meant = f"; did you mean `{like[0]}`?" if like else f"; there are: {', '.join(names)}"
+            raise ValueError(f"there is no field `{name[:64]}`{meant}")
 
 
 def known(value: Any) -> Any:

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+SECRET_HEADERS = re.compile(r"auth|token|secret|key|cookie|password", re.IGNORECASE)
+"""Names of headers that prove something."""
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raise ValueError for a header that holds a secret itself."""
+    for name, value in headers.items():
+        if SECRET_HEADERS.search(name) and value and "$" not in value:
+            raise ValueError(
+                f"headers.{name}: a secret has no place in a file; write the $NAME of a variable"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +32,9 @@ class HttpEndpoint:
     "a word that is `$NAME` stands for the environment variable NAME"
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
     "JSON schema of the arguments"
+
+    def __post_init__(self) -> None:
+        check_headers(self.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,7 @@ class McpServer:
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
             raise ValueError("a server has either a command or a url")
+        check_headers(self.headers)
 
 
 def with_secrets(headers: Mapping[str, str]) -> dict[str, str]:

@@ -150,3 +150,30 @@ def test_secrets_come_from_the_environment_alone() -> None:
     assert filled.inner.token == "s3cret"
     assert secrets(filled) == {"INNER_TOKEN": "s3cret"}
     assert secrets(Outer()) == {"INNER_TOKEN": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('[sip.trunks.carrier]\npassword = "hunter2"', "sip.trunks.carrier.password"),
+        ('[sip.users]\nalice = "$ALICE"\nbob = "hunter2"', "sip.users.bob"),
+        ('[sip.trunks.carrier]\npassword = "$2b$hunter2"', "sip.trunks.carrier.password"),
+        ('[twilio]\nauth_token = "hunter2"', "twilio.auth_token"),
+        ('[server]\nowner_token = "hunter2"', "server.owner_token"),
+    ],
+)
+def test_a_secret_in_the_file_is_refused_and_not_repeated(
+    tmp_path: Path, text: str, path: str
+) -> None:
+    file = tmp_path / "parley.toml"
+    file.write_text(text)
+    with pytest.raises(TomlError) as refused:
+        load(file, {})
+    assert f"{path}: a secret has no place in a file" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_the_name_of_a_variable_is_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / "parley.toml"
+    file.write_text('[sip.users]\nalice = "$ALICE"\n[sip.trunks.carrier]\npassword = "$CARRIER"')
+    load(file, {})

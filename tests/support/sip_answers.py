@@ -9,7 +9,7 @@ import numpy as np
 
 from gateway.call.pacer import Pacer
 from gateway.events import CallerGone, CallerKey, TransferEnded
-from gateway.ports import Leg, LineEvent, Refusal
+from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import AudioFrame
 
 
@@ -85,6 +85,14 @@ class Parties:
     def admit(self, agent: str) -> Refusal | None:
         """Say yes, or what the test wants."""
         return self.refusal
+
+    def take(self) -> Free:
+        """Keep no place: there is room for all."""
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        """Know every agent but one."""
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         """Take the call."""

@@ -27,7 +27,7 @@ from gateway.call.hearing import Hearing, VoiceStream
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import Entry, Word
-from gateway.ports import BackendStart, BackendTraits, Leg, Refusal
+from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place
 from media.frame import AudioFrame, Samples
 from media.level import level
 from tests.support.cascade_call import LineBook, Log, RenderedLine, Tools, WatchedCall
@@ -206,6 +206,14 @@ class WholeCalls:
     def admit(self, agent: str) -> Refusal | None:
         """Let everybody in."""
         return None
+
+    def take(self) -> Free:
+        """Keep no place: there is room for all."""
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        """Know every agent but one."""
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         """Hold a call."""

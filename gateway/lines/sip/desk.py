@@ -26,6 +26,7 @@ from gateway.lines.sip.message.digest import Credentials
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.transactions.hop import Hop
+from gateway.ports import Free, no_place
 
 log = structlog.get_logger("sip")
 
@@ -48,6 +49,8 @@ class Member:
     begun: bool = False
     "the gateway has its leg"
     timer: asyncio.TimerHandle | None = None
+    free: Free = no_place
+    "gives back the place that is kept for the call until it is up"
 
 
 class Desk:
@@ -194,6 +197,7 @@ class Desk:
     def over(self, member: Member, over: Over) -> None:
         """End a call's media."""
         self._members.pop(member.key, None)
+        member.free()
         if member.timer is not None:
             member.timer.cancel()
         leg = member.leg

@@ -53,9 +53,18 @@ class Dialler:
             return DialOutcome("unavailable", identity, refused.code, refused.why)
         route = self.route(order)
         placed = Placed(order, identity, agent, route.trunk, progress)
-        member = await self._place(order, route, placed)
+        free = self._answer.take()
+        try:
+            member = await self._place(order, route, placed)
+        except BaseException:
+            free()
+            raise
         if member is None:
+            free()
             return DialOutcome("failed", identity, 0, "the address leads nowhere")
+        member.free = free
+        if placed.outcome.done():
+            free()  # it came to nothing while it was placed
         try:
             return await placed.outcome
         except asyncio.CancelledError:

@@ -17,7 +17,7 @@ from gateway.doors.judgement import Doors
 from gateway.lines.sip.dialing import DialOrder, DialOutcome
 from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.toll import By
-from gateway.plumbing.wire_json import decode
+from gateway.plumbing.wire_json import decode, refuse_unknown
 
 JSON = "application/json"
 
@@ -57,6 +57,7 @@ def routes(dialler: Dialler, doors: Doors) -> list[BaseRoute]:
         try:
             if len(body) > LARGEST:
                 raise ValueError("the request is too large")
+            refuse_unknown(body, Asked.__slots__)
             asked = decode(_ASKED, body)
             order = DialOrder(
                 asked.to, asked.agent, asked.trunk, asked.caller_id, asked.display_name,

@@ -145,6 +145,7 @@ class SipLine:
         member = self._desk.admit(invited, verdict.srtp, describe)
         if member is None:
             return
+        member.free = self._answer.take()
         if invited.replaces is not None and self._transfers.replace(invited.replaces, member):
             self._desk.order(member.key, Accept())
             return
@@ -197,6 +198,7 @@ class SipLine:
             return
         member.begun = True
         self._desk.beat.remove(member.leg.tick)
+        member.free()
         self._answer.begin(member.leg)
 
     def closed(self, key: CallKey) -> None:

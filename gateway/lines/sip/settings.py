@@ -47,8 +47,8 @@ class TrunkSettings:
     "addresses its calls come from, as in `203.0.113.0/24`"
     username: str = ""
     "for digest, when it challenges"
-    password: str = field(default="", repr=False)
-    "or `$NAME`, taken from the environment"
+    password: str = field(default="", repr=False, metadata={"secret": True})
+    "`$NAME`, taken from the environment"
     realm: str = ""
     "empty: whatever realm asks"
     register: bool = False
@@ -102,8 +102,8 @@ class SipSettings:
     "let anybody on the internet call, where no trunk, `allow` or `users` says who may"
     rate: Positive = 200.0
     "messages a second that one source may send; a busy trunk sends some 10 per call set up"
-    users: Mapping[str, str] = field(default_factory=dict, repr=False)
-    "user names and passwords that callers outside the trunks must prove; values may be `$NAME`"
+    users: Mapping[str, str] = field(default_factory=dict, repr=False, metadata={"secret": True})
+    "user names, and the `$NAME` of their passwords, that callers outside the trunks must prove"
     trunks: Mapping[str, TrunkSettings] = field(default_factory=dict)
     routes: Mapping[str, str] = field(default_factory=dict)
     "agents by called number or pattern, as in `+4930*`; the first that matches"

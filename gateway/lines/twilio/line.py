@@ -128,6 +128,7 @@ class TwilioLine:
         ticket = self._ticket(start, who)
         if isinstance(ticket, str):
             return stream.Refused(POLICY_VIOLATION, ticket)
+        ticket.free()
         refusal = self._answer.admit(ticket.agent)
         if refusal is None:
             return ticket

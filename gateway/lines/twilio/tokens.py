@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
+
+from gateway.ports import Free, no_place
 
 MOST = 1000
 """Tickets kept; more calls than this are never between webhook and stream within seconds."""
@@ -18,6 +20,8 @@ class Ticket:
     agent: str
     caller: str = ""
     callee: str = ""
+    free: Free = field(default=no_place, compare=False, repr=False)
+    "gives back the place that is kept for the call until its stream is there"
 
 
 class Tickets:

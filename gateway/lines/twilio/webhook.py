@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -100,8 +101,9 @@ class Webhooks:
         refusal = self.answer.admit(agent)
         if refusal is not None:
             return self._refused(refusal, call_sid, agent)
-        token = self.draw()
-        ticket = Ticket(call_sid, agent, form.get("From", ""), form.get("To", ""))
+        token, free = self.draw(), self.answer.take()
+        asyncio.get_running_loop().call_later(self.settings.token_seconds, free)
+        ticket = Ticket(call_sid, agent, form.get("From", ""), form.get("To", ""), free)
         self.tickets.issue(token, ticket, self.clock())
         stream, status = self._own_urls(request)
         log.info("call_offered", call_id=call_sid, agent=agent)

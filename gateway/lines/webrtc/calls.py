@@ -77,6 +77,10 @@ class PageCalls:
         """Give the agent that is meant by a path."""
         return self._default_agent if name == "default" else name
 
+    def knows(self, agent: str) -> bool:
+        """Say whether there is such an agent."""
+        return self._answer.knows(agent)
+
     def busy(self, agent: str) -> Refusal | None:
         """Say why there can be no call for an agent now."""
         if self._group is None:
@@ -96,6 +100,8 @@ class PageCalls:
         try:
             session = self._session(admitted, agreed, origin, hosts)
             self.sessions[name] = session
+            # Before anything is waited for: offers that come together count each other.
+            session.free = self._answer.take()
             answer = await self._answered(session)
         except BaseException:
             self.sessions.pop(name, None)

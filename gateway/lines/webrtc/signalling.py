@@ -6,6 +6,7 @@ How it differs from RFC 9725 is said in docs/webrtc.md.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import structlog
 from starlette.requests import Request
@@ -206,6 +207,9 @@ class Signalling:
             grant = read_grant(body or b"")
         except ValueError as error:
             return problem(400, "malformed", str(error))
+        grant = replace(grant, agent=self._calls.agent(grant.agent))
+        if not self._calls.knows(grant.agent):
+            return problem(400, "unknown_agent", f"There is no agent named {grant.agent!r}.")
         token, life = access.passes.write(grant, time.time())
         headers = {"Cache-Control": "no-store"}
         return JSONResponse({"token": token, "expires_in": round(life)}, 201, headers)

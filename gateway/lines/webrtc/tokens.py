@@ -11,7 +11,7 @@ import jwt
 import msgspec
 from msgspec import Meta
 
-from gateway.plumbing.wire_json import decode, known
+from gateway.plumbing.wire_json import decode, known, refuse_unknown
 
 ALGORITHM = "HS256"
 AUDIENCE = "parley/webrtc"
@@ -52,6 +52,7 @@ _GRANT = msgspec.json.Decoder(Grant, strict=True)
 def read_grant(body: bytes) -> Grant:
     """Read what a site's server asks for; raises ValueError saying what is wrong."""
     try:
+        refuse_unknown(body, Grant.__slots__)
         grant = decode(_GRANT, body)
         known(grant.metadata)
     except ValueError as error:

@@ -13,6 +13,7 @@ import pytest
 from gateway.agents.loading import load
 from gateway.agents.places import AgentError
 from gateway.agents.servers import ToolServers
+from gateway.tools.endpoints import HttpEndpoint, McpServer
 
 T = TypeVar("T")
 
@@ -90,3 +91,13 @@ def test_an_agent_without_servers_stays_as_it_is(tmp_path: Path) -> None:
     path.write_text("")
     agent = load(path)
     assert running(lambda servers: servers.complete(agent)) is agent
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-Api-Key", "Cookie", "Private-Token"])
+def test_a_secret_header_in_the_file_is_refused_and_not_repeated(name: str) -> None:
+    with pytest.raises(ValueError, match=f"headers.{name}: a secret has no place") as refused:
+        HttpEndpoint("https://shop.example.com", headers={name: "hunter2"})
+    assert "hunter2" not in str(refused.value)
+    with pytest.raises(ValueError, match=name):
+        McpServer(url="https://shop.example.com", headers={name: "Bearer hunter2"})
+    HttpEndpoint("https://shop.example.com", headers={name: "Bearer $SHOP", "Accept": "a/b"})

@@ -20,7 +20,7 @@ from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.caller.playclock import PlayClock
 from gateway.events import CallerClaimed, CallerTurnEnded
-from gateway.ports import BackendStart, BackendTraits, Leg, Refusal
+from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place
 from tests.gateway.lines.twilio.harness import Far, far_end, media_message, serving
 from tests.support.cascade_call import LineBook, Log, ToldHearing, Tools
 from tests.support.realtime_server import Answer, FakeRealtime
@@ -103,6 +103,12 @@ class Answering:
 
     def admit(self, agent: str) -> Refusal | None:
         return None
+
+    def take(self) -> Free:
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         settings = ConversationSettings(lines=FixedLines(greeting=""), idle_seconds=1e6)

@@ -159,3 +159,28 @@ def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
     with capture_logs():
         run(main())
     assert ended == ["internal error"]
+
+
+def test_places_that_are_kept_count_until_they_are_free() -> None:
+    async def story(board: Switchboard, *_: Any) -> None:
+        kept = [board.take() for _ in range(3)]
+        refusal = board.admit("test")
+        assert refusal is not None
+        assert refusal.cause == "calls"
+        kept[0]()
+        kept[0]()  # once more is harmless
+        assert board.admit("test") is None
+        one_call(board)
+        await asyncio.sleep(0.1)
+        assert board.admit("test") is not None
+
+    told(story, calls=3)
+
+
+def test_agents_are_known_without_asking_for_a_place() -> None:
+    async def story(board: Switchboard, *_: Any) -> None:
+        assert board.knows("test")
+        assert not board.knows("nobody")
+        assert board.refused == 0
+
+    told(story)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gateway.events import CallerGone, CallerKey
-from gateway.ports import Leg, LineEvent, Refusal
+from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import AudioFrame
 from media.level import level
 from media.playout import Position
@@ -47,6 +47,12 @@ class Agent:
 
     def admit(self, agent: str) -> Refusal | None:
         return self.refusal
+
+    def take(self) -> Free:
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         call = OneCall(leg, self.manners)

@@ -122,7 +122,15 @@ def test_an_hour_has_so_many_calls_and_no_more() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b'{"to": 5}', {"to": "1 2"}, {"to": "12345"}, b"x" * (LARGEST + 1)],
+    [
+        b"",
+        b"[]",
+        b'{"to": 5}',
+        {"to": "sip:a@b", "agnet": "sales"},
+        {"to": "1 2"},
+        {"to": "12345"},
+        b"x" * (LARGEST + 1),
+    ],
 )
 def test_what_is_no_order_is_refused(body: Any) -> None:
     async def work() -> None:

@@ -21,7 +21,7 @@ from gateway.doors.owner import bearer
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.websocket.upgrade import Upgrades
-from gateway.ports import Leg, LineEvent, Refusal
+from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import AudioFrame
 from tests.support.owner import DOORS, OWNER
 
@@ -65,6 +65,12 @@ class FakeAnswer:
     def admit(self, agent: str) -> Refusal | None:
         self.asked.append(agent)
         return self.refusal
+
+    def take(self) -> Free:
+        return no_place
+
+    def knows(self, agent: str) -> bool:
+        return agent != "nobody"
 
     def begin(self, leg: Leg) -> None:
         self.legs.append(leg)

@@ -98,6 +98,26 @@ async def test_a_page_of_this_machine_under_a_made_up_name_is_not_the_own_page()
         assert own.status_code == 201
 
 
+@pytest.mark.parametrize(
+    ("grant", "kind", "said"),
+    [
+        ({"agent": "desk", "orgin": SITE}, "malformed", "did you mean `origin`?"),
+        ({"agent": "desk", "callers": "Ada"}, "malformed", "did you mean `caller`?"),
+        ({"agent": "nobody"}, "unknown_agent", "nobody"),
+    ],
+)
+async def test_a_token_is_not_given_for_what_was_meant_otherwise(
+    grant: dict[str, str], kind: str, said: str
+) -> None:
+    async with serving(origins=(SITE,)) as served:
+        url = f"http://127.0.0.1:{served.port}/webrtc/tokens"
+        response = await served.client.post(url, json=grant, headers=bearer(KEY))
+        assert (response.status_code, response.json()["kind"]) == (400, kind)
+        assert said in response.json()["title"]
+        default = await served.token(agent="default")
+        assert (await served.offer(token=default, Origin=SITE)).status_code == 201
+
+
 async def test_tokens_are_given_for_the_key_alone() -> None:
     async with serving() as served:
         url = f"http://127.0.0.1:{served.port}/webrtc/tokens"
