@@ -100,8 +100,6 @@ class PageCalls:
         try:
             session = self._session(admitted, agreed, origin, hosts)
             self.sessions[name] = session
-            # Before anything is waited for: offers that come together count each other.
-            session.free = self._answer.take()
             answer = await self._answered(session)
         except BaseException:
             self.sessions.pop(name, None)
@@ -126,7 +124,8 @@ class PageCalls:
         )
         seconds = min(self.settings.call_seconds, grant.seconds or self.settings.call_seconds)
         limits = Limits(seconds, self.settings.goodbye, self.settings.away_seconds)
-        wanted = Wanted(info, agreed, hosts, limits)
+        # Before anything is waited for: offers that come together count each other.
+        wanted = Wanted(info, agreed, hosts, limits, self._answer.take())
         return Session(wanted, self.settings, self._certificates.current(), self._begin)
 
     async def _answered(self, session: Session) -> bytes:

@@ -20,7 +20,7 @@ from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.stream import PageStream
 from gateway.lines.webrtc.transports import RTCCertificate
 from gateway.lines.webrtc.watch import Limits
-from gateway.ports import Free, no_place
+from gateway.ports import Free
 
 GOODBYE_SECONDS = 0.4
 """How long the last message has to reach the page before the connection closes: two round trips
@@ -44,6 +44,8 @@ class Wanted:
     agreed: Agreed
     hosts: Hosts
     limits: Limits
+    free: Free
+    "gives back the place that is kept for the call until it is up"
 
 
 class Session:
@@ -59,8 +61,6 @@ class Session:
         """`begin` is told of the leg once sound can flow."""
         self.info = wanted.info
         self.leg: WebrtcLeg | None = None
-        self.free: Free = no_place
-        "gives back the place that is kept for the call until it is up"
         self.restarts = 0
         self.ice: IceParameters | None = None
         "ours, as the page knows them"
@@ -164,7 +164,7 @@ class Session:
         limits = self._wanted.limits
         self.leg = WebrtcLeg(self.info, self._stream, self.peer, limits, self.end, page)
         self._log.info("connected", codec=self._wanted.agreed.codec.name)
-        self.free()
+        self._wanted.free()
         self._begin(self.leg)
         return True
 
@@ -197,7 +197,7 @@ class Session:
 
     async def close(self) -> None:
         """Let sockets and keys go."""
-        self.free()
+        self._wanted.free()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.peer.close()
