@@ -90,7 +90,7 @@ SESSION = Door(
     "one's own call is changed or ended",
 )  # fmt: skip
 VOICE = Door(
-    "/twilio/voice", ("POST",), ("signature", "owner", "setting"),
+    "/twilio/voice", ("POST", "GET"), ("signature", "owner", "setting"),
     "a ticket for one call's stream", "twilio.require_signature = false",
 )  # fmt: skip
 STATUS_REPORT = Door(

@@ -18,7 +18,7 @@ from gateway.observe.cutting import Cutting
 from gateway.observe.often import Often
 from gateway.observe.privacy import Privacy
 
-QUIET = ("uvicorn.access", "httpx", "httpcore", "aioice", "websockets")
+QUIET = ("uvicorn.access", "httpx", "httpcore", "aioice", "websockets", "twilio.http_client")
 """Libraries that would say something about every request or packet."""
 
 PERSONAL: Mapping[str, Mark] = {

@@ -98,9 +98,10 @@ class TwilioLeg:
             # Not from inside the call's own effect: the outcome comes as an event of its own.
             self._loop.call_soon(self._notice, TransferEnded(False, reason))
             return
-        document = twiml.transfer(target, self._settings.caller_id)
+        shown = twiml.shown_number(self.info.caller, self.info.callee, self._settings)
+        document = twiml.transfer(target, shown)
         ask = partial(self._rest.transfer, self.info.call_id, document)
-        self._in_thread(ask, self._transferred)
+        self._in_thread("transfer", ask, self._transferred)
 
     def behind(self) -> float:
         """Give nothing: how long sound was on its way is not measured here."""
@@ -115,7 +116,8 @@ class TwilioLeg:
             self._socket.close(NORMAL, "call ended")
             return
         self._close_later()
-        self._in_thread(partial(self._rest.hang_up, self.info.call_id), self._hung_up)
+        ask = partial(self._rest.hang_up, self.info.call_id)
+        self._in_thread("hang_up", ask, self._hung_up)
 
     @property
     def form(self) -> WireForm:
@@ -181,7 +183,9 @@ class TwilioLeg:
             self._log.warning("hang_up_failed", reason=problem)
             self._socket.close(NORMAL, "call ended")
 
-    def _in_thread(self, ask: Callable[[], None], then: Callable[[str | None], None]) -> None:
+    def _in_thread(
+        self, what: str, ask: Callable[[], None], then: Callable[[str | None], None]
+    ) -> None:
         """Ask Twilio something outside the loop; `then` is told why it failed, or None."""
 
         def done(future: asyncio.Future[None]) -> None:
@@ -191,6 +195,8 @@ class TwilioLeg:
             error = future.exception()
             if error is not None and not isinstance(error, OSError):
                 self._log.error("fault_in_rest_client", exc_info=error)
+            if error is None:
+                self._log.info("twilio_asked", what=what)  # what fails is said by `then`
             then(None if error is None else str(error))
 
         self._loop.run_in_executor(None, ask).add_done_callback(done)

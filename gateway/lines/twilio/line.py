@@ -161,6 +161,7 @@ class TwilioLine:
             callee=ticket.callee,
             rate=form.rate,
             codec=form.name,
+            direction=ticket.direction,
             variables=variables,
         )
         rest = self._rest(self.settings.account_sid or start.account_sid)

@@ -13,7 +13,7 @@ import hmac
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 SIGNATURE = "x-twilio-signature"
 SETTINGS = "x-twilio-webhooks-signature-settings"
@@ -91,10 +91,11 @@ class Signatures:
                 # Twilio signs with or without the default port; which one is not documented.
                 # Its own library tries `wss` with 80.
                 for suffix in (f":{port}" if port else "", "", ":443" if secure else ":80", ":80"):
-                    url = f"{scheme}://{host}{suffix}{prefix}{request.target}"
-                    if url not in seen:
-                        seen.add(url)
-                        yield url
+                    for target in _spellings(request.target):
+                        url = f"{scheme}://{host}{suffix}{prefix}{target}"
+                        if url not in seen:
+                            seen.add(url)
+                            yield url
 
     def _authorities(self, headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if self.public_url:
@@ -104,6 +105,25 @@ class Signatures:
             value = headers.get(name, "").split(",")[0].strip()
             if value:
                 yield value, ""
+
+
+def _spellings(target: str) -> Iterator[str]:
+    """Give the ways in which a path and query may have been written when they were signed.
+
+    Twilio signs some URLs before it escapes them, and others after somebody else unescaped them
+    (twilio-node, pull request 621).
+    """
+    yield target
+    path, mark, query = target.partition("?")
+    parts = [part.partition("=") for part in query.split("&")]
+    plain = [(unquote(name), equals, unquote(value)) for name, equals, value in parts]
+    # What would be read otherwise once it is unescaped is not what was signed.
+    if not any(set("&=#%") & set(name + value) for name, _, value in plain):
+        yield unquote(path) + mark + "&".join(map("".join, plain))
+    escaped = (
+        (quote(name, safe=""), equals, quote(value, safe="")) for name, equals, value in plain
+    )
+    yield path + mark + "&".join(map("".join, escaped))
 
 
 def _algorithm(settings: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Literal
 
 from gateway.ports import Free, no_place
 
@@ -20,6 +21,7 @@ class Ticket:
     agent: str
     caller: str = ""
     callee: str = ""
+    direction: Literal["inbound", "outbound"] = "inbound"
     free: Free = field(default=no_place, compare=False, repr=False)
     "gives back the place that is kept for the call until its stream is there"
 

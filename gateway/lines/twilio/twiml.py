@@ -24,12 +24,27 @@ def connect(url: str, token: str, status_url: str) -> str:
     return str(document)
 
 
-def refuse(refusal: Refusal, settings: TwilioSettings) -> str:
-    """Turn a call away before it is answered, or in the way the operator chose."""
+def shown_number(caller: str, ours: str, settings: TwilioSettings) -> str:
+    """Give the number that a Dial shows; empty: Twilio shows the caller's own.
+
+    Twilio refuses a Dial without one where the caller is no telephone: then it is the number that
+    they called.
+    """
+    if settings.caller_id:
+        return settings.caller_id
+    number = ours.startswith("+")
+    return ours if number and caller.startswith(("client:", "sip:", "sips:")) else ""
+
+
+def refuse(refusal: Refusal, settings: TwilioSettings, shown: str) -> str:
+    """Turn a call away before it is answered, or in the way the operator chose.
+
+    `shown` is the number that whom it is forwarded to sees.
+    """
     document = VoiceResponse()
     passing = refusal.kind in ("busy", "draining")
     if passing and settings.refusal == "forward":
-        document.append(_dial(settings.forward_to, settings.caller_id))
+        document.append(_dial(settings.forward_to, shown))
     elif passing and settings.refusal == "say":
         document.say(settings.refusal_text)
         document.hangup()

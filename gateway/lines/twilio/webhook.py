@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import structlog
@@ -80,8 +81,8 @@ class Webhooks:
     def routes(self) -> list[Route]:
         """Give the routes to mount at the root of the application."""
         return [
-            Route(VOICE_PATH, self.voice, methods=["POST"]),
-            Route(VOICE_PATH + "/{agent}", self.voice, methods=["POST"]),
+            Route(VOICE_PATH, self.voice, methods=["POST", "GET"]),
+            Route(VOICE_PATH + "/{agent}", self.voice, methods=["POST", "GET"]),
             Route(STATUS_PATH, self.status, methods=["POST"]),
         ]
 
@@ -97,13 +98,15 @@ class Webhooks:
         if self.settings.account_sid not in ("", form.get("AccountSid", "")):
             log.info("webhook_refused", call_id=call_sid, reason="another account")
             return PlainTextResponse("another account", 403)
-        agent = self._agent(request, form)
+        direction, caller, ours = _parties(form)
+        agent = self._agent(request, ours)
         refusal = self.answer.admit(agent)
         if refusal is not None:
-            return self._refused(refusal, call_sid, agent)
+            shown = twiml.shown_number(caller, ours, self.settings)
+            return self._refused(refusal, call_sid, agent, shown)
         token, free = self.draw(), self.answer.take()
         asyncio.get_running_loop().call_later(self.settings.token_seconds, free)
-        ticket = Ticket(call_sid, agent, form.get("From", ""), form.get("To", ""), free)
+        ticket = Ticket(call_sid, agent, caller, ours, direction, free)
         self.tickets.issue(token, ticket, self.clock())
         stream, status = self._own_urls(request)
         log.info("call_offered", call_id=call_sid, agent=agent)
@@ -120,16 +123,16 @@ class Webhooks:
             )
         return Response(status_code=204)
 
-    def _agent(self, request: Request, form: Mapping[str, str]) -> str:
-        """Choose who answers: by the path, the query, the number called, or by default."""
+    def _agent(self, request: Request, ours: str) -> str:
+        """Choose who answers: by the path, the query, our number in the call, or by default."""
         wanted: str = request.path_params.get("agent", "") or request.query_params.get("agent", "")
-        return wanted or self.settings.numbers.get(form.get("To", ""), "") or self.default_agent
+        return wanted or self.settings.numbers.get(ours, "") or self.default_agent
 
-    def _refused(self, refusal: Refusal, call_sid: str, agent: str) -> Response:
+    def _refused(self, refusal: Refusal, call_sid: str, agent: str, shown: str) -> Response:
         log.info(
             "call_refused", call_id=call_sid, agent=agent, reason=refusal.kind, cause=refusal.cause
         )
-        return _xml(twiml.refuse(refusal, self.settings))
+        return _xml(twiml.refuse(refusal, self.settings, shown))
 
     async def _form(self, request: Request, door: Door) -> dict[str, str] | Response:
         """Read and check a posted form; a response where it is not Twilio's."""
@@ -137,17 +140,19 @@ class Webhooks:
         if body is None:
             log.info("webhook_refused", reason="body too big")
             return PlainTextResponse("too big", 413)
+        query = request.url.query
+        asks = request.method == "GET"  # a number set to HTTP GET: what it says is in the query
         try:
-            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=500)
+            said = query if asks else body.decode()
+            pairs = parse_qsl(said, keep_blank_values=True, max_num_fields=500)
         except ValueError:
             log.info("webhook_refused", reason="no form")
             return PlainTextResponse("no form", 400)
-        query = request.url.query
         asked = signature.Request(
             # The raw path, since Twilio signed the URL as it was written.
             request.scope.get("raw_path", b"").decode("latin-1") + (f"?{query}" if query else ""),
             request.headers,
-            pairs,
+            () if asks else pairs,
             body,
         )
         who = self.gate.judge(door, asked)
@@ -170,6 +175,14 @@ class Webhooks:
             secure = scheme in ("https", "wss") or not names_this_machine(place)
         web, socket = ("https", "wss") if secure else ("http", "ws")
         return f"{socket}://{place}{STREAM_PATH}", f"{web}://{place}{STATUS_PATH}"
+
+
+def _parties(form: Mapping[str, str]) -> tuple[Literal["inbound", "outbound"], str, str]:
+    """Give the direction, who is at the far end, and our own number."""
+    theirs, ours = form.get("From", ""), form.get("To", "")
+    if form.get("Direction", "").startswith("outbound"):
+        return "outbound", ours, theirs
+    return "inbound", theirs, ours
 
 
 async def _body(request: Request) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import httpx
@@ -154,10 +155,81 @@ def test_without_a_secret_only_the_owner_comes_in() -> None:
     assert "TWILIO_AUTH_TOKEN" in line["reason"]
 
 
-async def test_get_is_not_allowed() -> None:
-    async with serving() as served, httpx.AsyncClient() as client:
-        got = (await client.get(served.voice)).status_code
-    assert got == 405
+def test_a_number_that_is_set_to_get_is_answered() -> None:
+    asked = {**FORM, "Direction": "inbound"}
+    target = "/twilio/voice?" + urlencode(asked)
+
+    async def story(signed_for: str) -> httpx.Response:
+        signature = RequestValidator("12345").compute_signature(signed_for, {})
+        async with (
+            serving(TwilioSettings(auth_token="12345")) as served,
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{served.port}") as client,
+        ):
+            headers = {"Host": "gw.example", "X-Twilio-Signature": signature}
+            return await client.get(target, headers=headers)
+
+    good = virtual_time.run(story(f"https://gw.example{target}"))
+    assert good.status_code == 200
+    assert stream(good.text)["url"] == "wss://gw.example/twilio/stream"
+    assert virtual_time.run(story(f"https://gw.example{target}x")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("sent", "written", "status"),
+    [
+        (
+            "agent=workshop&Caller=sip%3A100%40203.0.113.7",
+            "agent=workshop&Caller=sip:100@203.0.113.7",
+            200,
+        ),
+        (
+            "agent=workshop&Caller=sip:100@203.0.113.7",
+            "agent=workshop&Caller=sip%3A100%40203.0.113.7",
+            200,
+        ),
+        ("from=%2B15550100", "from=+15550100", 200),
+        ("name=it's%27+a", "name=it's%27+a", 200),
+        ("agent=workshop%26Caller=1", "agent=workshop&Caller=1", 403),  # would be read otherwise
+        ("agent=other", "agent=workshop", 403),
+    ],
+)
+def test_what_was_signed_before_it_was_escaped_is_twilios(
+    sent: str, written: str, status: int
+) -> None:
+    headers = signed(f"https://gw.example/twilio/voice?{written}")
+    settings = TwilioSettings(auth_token="12345")
+    assert ask(settings, path=f"?{sent}", headers=headers).status_code == status
+
+
+async def test_a_call_that_we_placed_has_its_parties_the_right_way_round() -> None:
+    settings = TwilioSettings(numbers={"+4940": "sales"})
+    form = {**FORM, "From": "+4940", "To": "+4930", "Direction": "outbound-api"}
+    async with serving(settings) as served:
+        async with httpx.AsyncClient() as client:
+            response = await client.post(served.voice, data=form, headers=bearer(OWNER))
+        async with far_end(served) as far:
+            await far.start(customParameters=parameters(response.text))
+            info = served.answer.leg.info
+    assert (info.direction, info.caller, info.callee) == ("outbound", "+4930", "+4940")
+    assert info.agent == "sales"
+
+
+@pytest.mark.parametrize(
+    ("caller", "caller_id", "shown"),
+    [
+        ("client:web_user", "", ' callerId="+4940"'),
+        ("sip:100@pbx.example.com", "", ' callerId="+4940"'),
+        ("+4930", "", ""),
+        ("client:web_user", "+49111", ' callerId="+49111"'),
+    ],
+)
+def test_a_caller_without_a_number_is_forwarded_under_the_one_they_called(
+    caller: str, caller_id: str, shown: str
+) -> None:
+    settings = TwilioSettings(refusal="forward", forward_to="+15559990000", caller_id=caller_id)
+    answer = FakeAnswer(refusal=Refusal("busy"))
+    response = ask(settings, answer, form={**FORM, "From": caller})
+    assert f'<Dial answerOnBridge="true"{shown} timeout="30">' in response.text
 
 
 def document(body: str) -> str:
