@@ -20,6 +20,11 @@ Json = Mapping[str, Any]
 """A parsed JSON object; the one place where Any is allowed past a parser."""
 
 
+Outcome = Literal["done", "failed", "uncertain", "timeout", "refused", "cancelled"]
+"""What came of a tool. `failed`: nothing happened, and the tool says why; `uncertain`: a write may
+have happened; `timeout`: a read was stopped, or a write goes on; `refused`: it was never begun."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallInfo:
     """Who calls whom, over what."""
@@ -96,6 +101,14 @@ class CallerTyped:
     """The caller wrote instead of speaking (widget)."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallerAnswered:
+    """The caller answered a proposal by its button (widget)."""
+
+    proposal: str
+    yes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +319,7 @@ class ToolAnswered:
 
     ask: str
     result: Json
-    outcome: Literal["done", "failed", "timeout", "refused", "cancelled"]
+    outcome: Outcome
     seconds: float
 
 

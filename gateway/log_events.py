@@ -43,7 +43,7 @@ Seconds = Annotated[float, _unit("seconds")]
 Share = Annotated[float, _unit("0 to 1")]
 Figures = Mapping[str, Any]
 
-Kind = Literal["greeting", "reply", "filler", "line", "goodbye"]
+Kind = Literal["greeting", "reply", "filler", "line", "proposal", "goodbye"]
 
 
 def _event(name: str) -> str:
@@ -204,10 +204,35 @@ class ResumedLogged(_Logged, frozen=True, kw_only=True):
 
 
 class ToolLogged(_Logged, frozen=True, kw_only=True):
-    """The model asked for a tool (`outcome` is `asked`), or the tool came back."""
+    """The model asked for a tool (`outcome` is `asked`), the caller was asked about it and
+    answered, or the tool came back."""
 
     name: str
-    outcome: Literal["asked", "done", "failed", "timeout", "refused", "cancelled"]
+    outcome: Literal[
+        "asked",
+        "proposed",
+        "agreed",
+        "again",
+        "declined",
+        "lapsed",
+        "done",
+        "failed",
+        "uncertain",
+        "timeout",
+        "refused",
+        "cancelled",
+    ]
+    """`proposed`: the caller is asked before it is done; `agreed`, `declined`: they said yes or no;
+    `again`: they are asked once more; `lapsed`: they said something else; `uncertain`: it may have
+    been done; `timeout`: a read was stopped, or a write goes on"""
+    ask: str | None = None
+    "the request: joins what is told of it"
+    arguments: Tree | None = None
+    "told when it is asked for, and with the caller's answer"
+    code: str | None = None
+    "where it was not done: what the tool called that"
+    late: bool | None = None
+    "true: of a write, after the model had been told that it goes on"
     effect: str | None = None
     "`read` or `write`; told when it is asked for"
     drafted: bool | None = None
@@ -225,7 +250,13 @@ class DeedLogged(_Logged, frozen=True, kw_only=True):
     key: str
     "its idempotency key: the same for the same deed"
     state: Literal["begun", "over"]
-    outcome: Literal["done", "failed", "timeout", "refused", "cancelled", "unknown"] | None = None
+    arguments: Tree | None = None
+    "where it begins"
+    code: str | None = None
+    "where it was not done: what the tool called that"
+    outcome: (
+        Literal["done", "failed", "uncertain", "timeout", "refused", "cancelled", "unknown"] | None
+    ) = None
     "where it is over; `unknown`: nobody could wait for its end any more"
 
 

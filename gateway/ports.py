@@ -16,6 +16,7 @@ from gateway.events import (
     BackendLost,
     BackendReady,
     BackendTurn,
+    CallerAnswered,
     CallerGone,
     CallerKey,
     CallerTyped,
@@ -41,6 +42,7 @@ from media.playout import Chunk, Playout
 LineEvent = (
     CallerKey
     | CallerTyped
+    | CallerAnswered
     | CallerGone
     | CallHeld
     | CallReleased
@@ -253,3 +255,6 @@ class ToolSpec:
     "what is said when it takes over a second; empty: the agent's own filler"
     confirm: bool = False
     "a write that needs the caller's explicit yes"
+    say: str = ""
+    """what is read back before that, made of the arguments: `Shall I order {count} {item}?`; parts
+    in brackets are left out where they are not known"""

@@ -58,7 +58,7 @@ class YesWords:
         return self.yes.union(*named)
 
 
-NODS = ("backchannels", "fillers", "openers")
+NODS = ("backchannels", "fillers")
 """Lists of the floor whose words alone are no answer."""
 
 

@@ -17,6 +17,7 @@ from gateway.tools.hours import OpeningHours
 from turn.consent import knows
 
 Seconds = Annotated[float, Meta(ge=0)]
+Key = Annotated[str, Meta(pattern="^[0-9A-D*#]$")]
 Expected = Literal["yes_no", "name", "digits", "spelling", "open"]
 
 CALL_FIELDS = ("caller", "callee", "line", "direction")
@@ -67,6 +68,13 @@ class CallHabits:
     reply_seconds: Seconds = 10.0
     call_seconds: Seconds = 3600.0
     drafts: bool = True
+    yes_key: Key = "1"
+    "the key that says yes where something is to be confirmed"
+    no_key: Key = "2"
+
+    def __post_init__(self) -> None:
+        if self.yes_key == self.no_key:
+            raise ValueError("yes_key and no_key are the same key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,8 @@ class ToolEntry:
     filler: str | None = None
     confirm: bool | None = None
     "needs the caller's explicit yes"
+    say: str | None = None
+    "what the caller is asked before it is done, made of its arguments: `Shall I book {day}?`"
     retries: Annotated[int, Meta(ge=0, le=5)] = 0
     "how often a read over the network is tried again"
 

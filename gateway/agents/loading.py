@@ -96,6 +96,8 @@ class Agent:
             reply_seconds=habits.reply_seconds,
             call_seconds=habits.call_seconds,
             drafts=habits.drafts,
+            yes_key=habits.yes_key,
+            no_key=habits.no_key,
             fallbacks=self.file.fallbacks,
             transfers=_targets(self.file),
             language=self.file.language,
@@ -256,6 +258,7 @@ def as_wished(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:
         timeout=spec.timeout if entry.timeout is None else entry.timeout,
         filler=spec.filler if entry.filler is None else entry.filler,
         confirm=spec.confirm if entry.confirm is None else entry.confirm,
+        say=spec.say if entry.say is None else entry.say,
     )
 
 

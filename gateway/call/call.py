@@ -27,6 +27,7 @@ from gateway.call.tasks import Tasks
 from gateway.call.track import Track
 from gateway.events import (
     AnswerTool,
+    CallerAnswered,
     CallerGone,
     CallerKey,
     CallerTyped,
@@ -135,6 +136,7 @@ class Call:
         self._look_at = 0.0
         "while the agent is silent, nothing needs to be looked at before this time"
         self._over = asyncio.Event()
+        self._writing = asyncio.Lock()
 
     # --- what the line calls -----------------------------------------------------------------
 
@@ -156,7 +158,7 @@ class Call:
                 if not self._floods.takes("keys", now):
                     return
                 self._hearing.key(key)
-            case CallerTyped():
+            case CallerTyped() | CallerAnswered():
                 if not self._floods.takes("texts", now):
                     return
             case CallerGone() if not self._over.is_set():
@@ -315,16 +317,25 @@ class Call:
         if not effect.key:
             self.post(await self._toolbox.run(effect))
             return
-        # What changes the world is told by itself: it may go on when nobody waits for it any more.
-        self._log.write(DeedLogged(name=effect.name, key=effect.key, state="begun"))
+        async with self._writing:  # in the order they were asked, also when the call is over
+            answered = await self._write(effect)
+        self.post(answered)
+
+    async def _write(self, effect: RunTool) -> ToolAnswered:
+        """Run a write; it is told by itself, since it may go on when nobody waits for it."""
+        name, key = effect.name, effect.key
+        self._log.write(DeedLogged(name=name, key=key, state="begun", arguments=effect.arguments))
         answered: ToolAnswered | None = None
         try:
             answered = await self._toolbox.run(effect)
         finally:
             outcome = "unknown" if answered is None else answered.outcome
-            deed = DeedLogged(name=effect.name, key=effect.key, state="over", outcome=outcome)
-            self._log.write(deed)
-        self.post(answered)
+            code = None if answered is None else answered.result.get("error")
+            told = None if code is None else str(code)
+            self._log.write(
+                DeedLogged(name=name, key=key, state="over", outcome=outcome, code=told)
+            )
+        return answered
 
     async def _gone_for_sure(self, reason: str) -> None:
         await asyncio.sleep(GONE_SECONDS)

@@ -19,6 +19,12 @@ class FixedLines:
     again: str = "I'm sorry, could you say that again?"
     still_there: str = "Are you still there?"
     goodbye: str = "Thank you for calling. Goodbye."
+    sure: str = "I need a clear yes or no, please; you can also press 1 for yes, 2 for no."
+    "before a question that is put again, since its answer was no plain yes or no"
+    done: str = "That is done now."
+    "of something that took long, where the model does not tell it; so are the next two"
+    failed: str = "I'm sorry, that did not work."
+    unsure: str = "I'm sorry, I cannot tell whether that went through."
     draining: str = "I'm sorry, I have to end this call now. Please call again in a minute."
 
     def all(self) -> tuple[str, ...]:
@@ -30,6 +36,9 @@ class FixedLines:
             self.again,
             self.still_there,
             self.goodbye,
+            self.done,
+            self.failed,
+            self.unsure,
             self.draining,
         )
         return tuple(line for line in lines if line)
@@ -61,6 +70,9 @@ class ConversationSettings:
     "what is tried in order when the present backend is lost; see the agent's file"
     transfers: Targets = field(default_factory=Targets)
     "whom callers can be put through to"
+    yes_key: str = "1"
+    "the key that answers a proposal"
+    no_key: str = "2"
     language: str = "en"
     profile: str = "default"
     "patience where nothing in particular is asked for"

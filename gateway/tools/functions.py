@@ -32,6 +32,8 @@ class Manners:
     "seconds"
     filler: str = ""
     confirm: bool = False
+    say: str = ""
+    "what the caller is asked before it is done, made of its arguments"
 
 
 def tool(
@@ -40,6 +42,7 @@ def tool(
     timeout: float = 10.0,
     filler: str = "",
     confirm: bool = False,
+    say: str = "",
 ) -> Callable[[F], F]:
     """Say how a function behaves as a tool.
 
@@ -49,7 +52,7 @@ def tool(
     """
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, Manners(effect, timeout, filler, confirm))
+        setattr(function, _MARK, Manners(effect, timeout, filler, confirm, say))
         return function
 
     return mark
@@ -115,6 +118,7 @@ def function_tool(function: Callable[..., Any], name: str = "", **changes: Any) 
         manners.timeout,
         manners.filler,
         manners.confirm,
+        manners.say,
     )
     return FunctionTool(function, spec)
 

@@ -37,7 +37,9 @@ RATE = 8000
 Kind = TypeVar("Kind", bound=Effect)
 
 LOOKUP = ToolSpec("lookup", "Look something up.", {"type": "object"}, effect="read")
-BOOK = ToolSpec("book", "Book.", {"type": "object"}, effect="write", confirm=True)
+BOOK = ToolSpec(
+    "book", "Book.", {"type": "object"}, effect="write", confirm=True, say="Shall I book {at}?"
+)
 
 
 class Playbook:

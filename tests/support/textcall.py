@@ -15,14 +15,16 @@ from zoneinfo import ZoneInfo
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.models.scripted import ScriptedModel
 from gateway.backends.cascade.ports import Expectation, ModelRequest, TextDelta, ToolDelta
-from gateway.call.tools.desk import (
+from gateway.call.tools.desk import ToolDesk
+from gateway.call.tools.wants import (
     Answer,
-    CallerTurn,
     DeskEffect,
     DeskRules,
+    GoOn,
+    Judged,
     Perform,
     Remember,
-    ToolDesk,
+    SayProposal,
 )
 from gateway.events import CallInfo, CancelTool, Entry, Json, RunTool, ToolAnswered, ToolAsked
 from gateway.ports import ToolSpec
@@ -74,6 +76,7 @@ class TextCall:
         self.requests: list[ModelRequest] = []
         self._now = 100.0
         self._reply = 0
+        self._said: list[str] = []
 
     @property
     def names(self) -> list[str]:
@@ -84,10 +87,10 @@ class TextCall:
         """Let the caller speak, having heard only so many words of what was said last."""
         if heard is not None:
             self._cut(heard)
-        question = self._question_heard()
+        heard = self._proposal_heard()
         self.history.append(Entry("caller", text))
         self._reply += 1
-        return asyncio.run(self._answer(CallerTurn(text, question)))
+        return asyncio.run(self._take(text, heard))
 
     def drafts(self, text: str) -> str:
         """Draft a reply to what the caller may have said, with its reads, and throw it away."""
@@ -99,7 +102,7 @@ class TextCall:
         said, asks = await self._think(base)
         for ask in asks:
             event = ToolAsked(self._reply, ask.ask, ask.name, ask.arguments)
-            for effect in self.desk.ask(event, self._spec(ask.name), None, self._now):
+            for effect in self.desk.ask(event, self._spec(ask.name), draft=True, now=self._now):
                 assert isinstance(effect, RunTool)
                 answered = await self.toolbox.run(effect)
                 self.desk.answered(answered, self._now + 1)
@@ -107,15 +110,30 @@ class TextCall:
         self.desk.drop(self._reply)
         return f"{said} {more}".strip()
 
-    async def _answer(self, caller: CallerTurn) -> str:
-        said: list[str] = []
-        while True:
+    async def _take(self, text: str, heard: bool) -> str:
+        """Judge an answer to a proposal as the gateway does; else let the model answer."""
+        self._said = []
+        if self.desk.writes.open is not None:
+            effects = self.desk.answer(text, self._now, heard=heard)
+            judged = [each.verdict for each in effects if isinstance(each, Judged)]
+            going_on = await self._perform(effects)
+            if judged == ["again"] or (judged == ["agreed"] and not going_on):
+                return " ".join(self._said)
+        await self._answer()
+        return " ".join(self._said)
+
+    async def _answer(self) -> None:
+        going_on = True
+        while going_on:
             text, asks = await self._think(self.history)
             if text:
-                said.append(text)
-                self.history.append(Entry("agent", text))
-            if not asks or not await self._tools(asks, caller):
-                return " ".join(said)
+                self._say(text)
+            going_on = bool(asks) and await self._tools(asks)
+        await self._perform(self.desk.writes.speak_up())
+
+    def _say(self, text: str) -> None:
+        self._said.append(text)
+        self.history.append(Entry("agent", text))
 
     async def _think(self, history: list[Entry]) -> tuple[str, list[ToolDelta]]:
         request = ModelRequest(
@@ -139,12 +157,17 @@ class TextCall:
                     pass
         return text, asks
 
-    async def _tools(self, asks: list[ToolDelta], caller: CallerTurn) -> bool:
+    async def _tools(self, asks: list[ToolDelta]) -> bool:
         """Use tools by the desk's rules; say whether the model is to go on."""
         effects: list[DeskEffect] = []
         for ask in asks:
             event = ToolAsked(self._reply, ask.ask, ask.name, ask.arguments)
-            effects += self.desk.ask(event, self._spec(ask.name), caller, self._now)
+            spec = self._spec(ask.name)
+            effects += self.desk.ask(event, spec, draft=False, now=self._now)
+        return await self._perform(effects, waiting=True)
+
+    async def _perform(self, effects: list[DeskEffect], *, waiting: bool = False) -> bool:
+        """Do what the desk wants done; say whether the model is to go on."""
         going_on = False
         while effects:
             effect = effects.pop(0)
@@ -156,14 +179,19 @@ class TextCall:
                     effects += self.desk.answered(await self._run(effect), self._now)
                 case Perform():
                     self.ended = self.ended or effect.name == "hang_up"
-                    done = ToolAnswered(effect.ask, {"status": "ok"}, "done", 0.0)
+                    done = ToolAnswered(effect.run, {"status": "ok"}, "done", 0.0)
                     self.used.append(Used(effect.name, effect.arguments, "done", {}))
                     effects += self.desk.answered(done, self._now)
                 case Answer():
                     going_on = going_on or effect.proceed
+                    waiting = waiting and not (effect.proceed or effect.ends)
+                case GoOn():
+                    going_on = True
+                case SayProposal(text=text):
+                    self._say(text)
                 case CancelTool() | _:
                     pass
-            if not effects and not going_on:
+            if not effects and waiting:
                 effects += self.desk.time_passed(self._now + 0.1)
         return going_on and not self.ended
 
@@ -196,6 +224,8 @@ class TextCall:
             else:
                 del self.history[at]
 
-    def _question_heard(self) -> bool:
-        last = self.history[-1]
-        return last.role == "agent" and not last.interrupted and last.text.endswith("?")
+    def _proposal_heard(self) -> bool:
+        last, made = self.history[-1], self.desk.writes.open
+        if last.role != "agent" or last.interrupted or made is None:
+            return False
+        return last.text.endswith(made.text)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import recovery
-from gateway.call.conversation.caller_side import SILENCE_SECONDS
+from gateway.call.conversation import consent_side, recovery, tool_side
+from gateway.call.conversation.again import SILENCE_SECONDS
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.speech import ASKED_SECONDS, Utterance, ends_asking
+from gateway.call.conversation.speech import Utterance, ends_asking
 from gateway.call.conversation.state import AgentSide, CallState, Effects
 from gateway.events import (
     AgentAudio,
@@ -36,6 +36,9 @@ from gateway.log_events import (
     Stages,
     TurnLogged,
 )
+
+READ_SECONDS = 0.2
+"""A read-back of which less than this is missing was heard: people answer on its last syllable."""
 
 
 def handle(state: CallState, event: AgentSide, now: float) -> Effects:
@@ -154,11 +157,15 @@ def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
         return []
     state.waits.reply = None
     state.waits.filler = None
-    if not state.speech.sounding():
-        return dry(
-            state, now
-        )  # everything was heard before the model was done, or there was nothing
-    return []
+    effects = consent_side.reply_ended(state, reply) + tool_side.speak_up(state, now)
+    if state.speech.sounding():
+        return effects
+    # Everything was heard before the model was done, or there was nothing.
+    if effects:  # and now we say something
+        state.tools.silent(now)
+        state.replies.current = None
+        return effects
+    return dry(state, now)
 
 
 def _began(state: CallState, event: AgentBeganSounding) -> Effects:
@@ -176,6 +183,7 @@ def _began(state: CallState, event: AgentBeganSounding) -> Effects:
     if utterance.reply != reply.id or reply.told:
         return []
     reply.audible = reply.told = True
+    consent_side.told(state)
     clock = reply.clock
     clock.heard = event.when
     filler = clock.acknowledged
@@ -200,8 +208,8 @@ def _heard(state: CallState, heard: Heard) -> Effects:
     if utterance is None:
         return []
     state.history.heard(utterance.id)
-    if utterance.kind == "reply":
-        state.question_heard = utterance.asks
+    if utterance.kind != "filler":
+        state.proposed = utterance.proposal
     told = AgentSpokeLogged(
         utterance=utterance.id,
         kind=utterance.kind,
@@ -225,8 +233,11 @@ def dry(state: CallState, now: float) -> Effects:
             state.waits.filler = now + SILENCE_SECONDS
         return []
     state.replies.current = None
+    effects = tool_side.floor_free(state, now)
+    if effects:
+        return effects
     if state.phase == "ending":
-        return state.leave()
+        return tool_side.leave(state, now)
     if not state.caller_speaking:
         state.waits.idle = now + state.settings.idle_seconds
     return []
@@ -253,7 +264,11 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -
         text = utterance.heard_text(seconds, _seconds(state, one.queued))
         state.history.cut(utterance.id, text)
         unheard = _seconds(state, one.queued - one.heard)
-        state.question_heard = utterance.asks and utterance.ended and unheard < ASKED_SECONDS
+        if utterance.proposal:
+            whole = utterance.ended and unheard < READ_SECONDS
+            state.proposed = utterance.proposal if whole else ""
+        elif utterance.kind != "filler" and one.heard:
+            state.proposed = ""
         if utterance.reply and state.traits.truncates and why != "hang-up":
             effects.append(Truncate(utterance.id, seconds, text))
         told = InterruptedLogged(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import sounds, tool_side
+from gateway.call.conversation import consent_side, sounds, tool_side
+from gateway.call.conversation.again import SILENCE_SECONDS, respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.state import CallerSide, CallState, Effects
 from gateway.events import (
     BackendTurn,
+    CallerAnswered,
     CallerClaimed,
     CallerKey,
     CallerTurnEnded,
@@ -40,8 +42,6 @@ from turn.events import (
     TurnResumed,
 )
 
-SILENCE_SECONDS = 1.8
-"""Whatever the model does, a caller hears a word before two seconds of silence have passed."""
 LEAST_SECONDS = 0.8
 """What a model is given in any case, when the turn itself was found to have ended late."""
 
@@ -67,7 +67,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         case SpeechStopped():
             return sounds.stopped(state, now)
         case TurnDropped():
-            return sounds.dropped(state, now)
+            return sounds.dropped(state, now) + tool_side.floor_free(state, now)
         case TurnDrafted():
             return _drafted(state, event, now)
         case TurnResumed():
@@ -80,8 +80,8 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
             return claim(state, event, now)
         case CallerWords():
             return _words(state, event, now)
-        case CallerTyped(text=text):
-            return _typed(state, text, now)
+        case CallerTyped() | CallerAnswered():
+            return _wrote(state, event, now)
         case CallerKey(key=key):
             # Turn-taking hears the key too and ends the turn that the keys make up.
             return [Record(KeyLogged(keys=key))]
@@ -108,6 +108,7 @@ def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
     state.claim = event
     state.caller_speaking = True
     state.waits.idle = None
+    consent_side.hush(state)
     return [Flush(), *tool_side.give_up_reply(state, now)]
 
 
@@ -120,6 +121,7 @@ def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
         or too_long
         or state.phase != "open"
         or state.tools.busy
+        or state.tools.writes.asking
         or state.replies.draft is not None
     ):
         return []
@@ -139,7 +141,7 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     state.tools.silent(now)
     history = state.history.entries()
     reply, drafted = state.replies.confirm(now, ended.start)
-    reply.question_heard = state.question_heard
+    consent_side.answering(state, reply, now)
     state.history.begin_turn(reply.turn)
     reply.utterance = state.speech.new_id()
     speech_end, held = state.hold.moved(event.speech_end)
@@ -182,6 +184,10 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     )
     if drafted and reply.caller_text is not None:
         effects += tool_side.confirmed(state, reply, now)
+        effects += tool_side.judged(state, reply, now)
+    if ended.keys and reply.proposal:
+        effects += _believe_caller(state, reply, text)
+        effects += tool_side.keyed(state, reply, ended.keys, now)
     return effects
 
 
@@ -247,7 +253,8 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
         reply.clock.transcript = now
     if event.text:
         effects = _believe_caller(state, reply, event.text)
-        return effects + tool_side.confirmed(state, reply, now)
+        effects += tool_side.confirmed(state, reply, now)
+        return effects + tool_side.judged(state, reply, now)
     if reply.spoke:  # the model heard more than its transcriber
         return []
     return _wordless(state, now)
@@ -256,28 +263,21 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
 def _wordless(state: CallState, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
     effects: Effects = [Record(CallerSpokeLogged(text="", wordless=True)), *sounds.disregard(state)]
+    void = state.replies.current
     effects += tool_side.give_up_reply(state, now)
+    if void is not None and void.proposal:
+        effects += tool_side.not_answered(state, void, now)
     if state.replies.unanswered is None:
         sounds.wait_on(state, now)
-        return effects
+        return effects + tool_side.floor_free(state, now)
     state.replies.unanswered = None
     return effects + respond_again(state, now)
 
 
-def respond_again(state: CallState, now: float) -> Effects:
-    """Ask for an answer to what the history ends with."""
-    reply, _ = state.replies.confirm(now, 0)
-    reply.question_heard = state.question_heard
-    reply.utterance = state.speech.new_id()
-    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
-    reply.caller_text = ""
-    state.waits.reply = now + state.settings.reply_seconds
-    state.waits.filler = now + SILENCE_SECONDS
-    history = state.history.entries()
-    return [Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, again=True)]
-
-
-def _typed(state: CallState, text: str, now: float) -> Effects:
+def _wrote(state: CallState, event: CallerTyped | CallerAnswered, now: float) -> Effects:
+    if isinstance(event, CallerAnswered):
+        return tool_side.pressed(state, event.proposal, yes=event.yes, now=now)
+    text = event.text
     if state.phase != "open" or not text.strip():
         return []
     effects: Effects = [
@@ -287,7 +287,7 @@ def _typed(state: CallState, text: str, now: float) -> Effects:
     ]
     history = state.history.entries()
     reply, _ = state.replies.confirm(now, 0)
-    reply.question_heard = state.question_heard
+    consent_side.answering(state, reply, now)
     reply.utterance = state.speech.new_id()
     reply.clock = TurnClock(reply.turn, now, now, transcript=now)
     reply.caller_text = text
@@ -295,7 +295,7 @@ def _typed(state: CallState, text: str, now: float) -> Effects:
     state.waits.filler = now + SILENCE_SECONDS
     effects += _believe_caller(state, reply, text)
     effects.append(Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, text=text))
-    return effects
+    return effects + tool_side.judged(state, reply, now)
 
 
 def _overhear(state: CallState, event: CallerSide, now: float) -> Effects:
@@ -324,7 +324,7 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
         case "ended":
             state.caller_speaking = False
             reply, _ = state.replies.confirm(now, 0)
-            reply.question_heard = state.question_heard
+            consent_side.answering(state, reply, now)
             reply.utterance = state.speech.new_id()
             ended, held = state.hold.moved(state.voice_ended or now)
             state.voice_ended = None

@@ -155,11 +155,11 @@ def _time_passed(state: CallState, now: float) -> Effects:
                 effects += _bridge(state)
             case "words":
                 if state.replies.current is not None:
-                    effects += tool_side.confirmed(state, state.replies.current, now)
+                    effects += tool_side.judged(state, state.replies.current, now)
             case "held":
                 effects.append(Resume())
             case "ending":
-                effects += state.leave()
+                effects += tool_side.leave(state, now)
             case "limit":
                 # Nobody who is on hold hears a goodbye, and they may never come back.
                 held = state.hold.since is not None
@@ -172,6 +172,9 @@ def _time_passed(state: CallState, now: float) -> Effects:
 
 def _idle(state: CallState, now: float) -> Effects:
     if state.phase != "open" or state.caller_speaking or state.speech.sounding():
+        return []
+    if state.tools.writes.at_work:  # it is told when it is over
+        state.waits.idle = now + state.settings.idle_seconds
         return []
     state.idle_asked += 1
     if state.idle_asked == 1 and state.settings.lines.still_there:

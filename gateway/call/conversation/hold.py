@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import assert_never
 
 from gateway.call.conversation import agent_side
-from gateway.call.conversation.caller_side import SILENCE_SECONDS
+from gateway.call.conversation.again import SILENCE_SECONDS
+from gateway.call.conversation.consent_side import WORDS_SECONDS
 from gateway.call.conversation.sounds import HELD_SECONDS
 from gateway.call.conversation.state import CallState, Effects, Holds
-from gateway.call.conversation.tool_side import WORDS_SECONDS
 from gateway.events import CallHeld, CallReleased, Hold, Record, Resume
 from gateway.log_events import HeldLogged, ReleasedLogged
 

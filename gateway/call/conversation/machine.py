@@ -10,7 +10,8 @@ from gateway.call.conversation import agent_side, caller_side, course
 from gateway.call.conversation.history import History
 from gateway.call.conversation.state import AgentSide, CallerSide, CallState, Effects, Event
 from gateway.call.settings import ConversationSettings
-from gateway.call.tools.desk import DeskRules, ToolDesk
+from gateway.call.tools.desk import ToolDesk
+from gateway.call.tools.wants import DeskRules
 from gateway.events import Entry
 from gateway.ports import BackendTraits
 
@@ -25,7 +26,7 @@ class Conversation:
         history: tuple[Entry, ...] = (),
         call_id: str = "",
     ) -> None:
-        tools = ToolDesk(DeskRules(call_id, settings.language))
+        tools = ToolDesk(DeskRules(call_id, settings.language, settings.lines.sure))
         self.state = CallState(settings, traits, tools, history=History(history))
 
     def handle(self, event: Event, now: float) -> Effects:

@@ -6,7 +6,7 @@ The chain is walked once in a call: each loss that nothing else answers takes it
 from __future__ import annotations
 
 from gateway.call.conversation import tool_side
-from gateway.call.conversation.caller_side import respond_again
+from gateway.call.conversation.again import respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.state import CallState, Effects, Loss
 from gateway.events import (
@@ -117,6 +117,7 @@ def _ask_again(state: CallState, owed: Reply, unheard: bool, now: float) -> Effe
         reply.caller_text = owed.caller_text or ""
         return effects
     reply.caller_text, reply.start, reply.end = None, owed.start, owed.end
+    reply.proposal, reply.proposal_heard = owed.proposal, owed.proposal_heard
     assert reply.clock is not None
     reply.clock.transcript = None
     state.history.begin_turn(reply.turn)

@@ -30,8 +30,10 @@ class Reply:
     "None while it is a draft"
     caller_text: str | None = None
     "the final words it answers, once known"
-    question_heard: bool = False
-    "the turn it answers came after a question that was heard to its end"
+    proposal: str = ""
+    "the proposal that the turn it answers is the answer to"
+    proposal_heard: bool = False
+    "nothing was heard after that was read back, and it was heard to its end"
     draft_text: str = ""
     "tokens that came while it was a draft"
     expects: ReplyExpects | None = None

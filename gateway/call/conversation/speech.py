@@ -21,7 +21,7 @@ neither its words' times nor the length of the whole are known."""
 
 MARKS = ("?", "？", "؟")
 
-UtteranceKind = Literal["greeting", "reply", "filler", "line", "goodbye"]
+UtteranceKind = Literal["greeting", "reply", "filler", "line", "proposal", "goodbye"]
 
 
 @dataclass(slots=True)
@@ -37,6 +37,8 @@ class Utterance:
     text: str = ""
     words: list[Word] = field(default_factory=list)
     asks: bool = False
+    proposal: str = ""
+    "what it reads back"
     interruptible: bool = True
     sound: bool = False
     "some of its sound is queued"
@@ -131,6 +133,13 @@ class Speech:
             if self._utterances[old].done:
                 del self._utterances[old]
         return utterance
+
+    def abandon(self) -> list[Utterance]:
+        """Give up the read-backs of which nothing sounds yet: what they ask is answered."""
+        gone = [u for u in self._utterances.values() if u.proposal and not u.sound and not u.done]
+        for each in gone:
+            each.done = True
+        return gone
 
     def bridging(self) -> bool:
         """Say whether a line that bridges a wait is on its way or being heard."""

@@ -20,6 +20,7 @@ from gateway.events import (
     BackendLost,
     BackendReady,
     BackendTurn,
+    CallerAnswered,
     CallerClaimed,
     CallerGone,
     CallerKey,
@@ -38,6 +39,7 @@ from gateway.events import (
     Flush,
     HangUp,
     Hold,
+    Outcome,
     Play,
     PlayoutDry,
     PlayoutFlushed,
@@ -83,7 +85,14 @@ TurnNews = (
     | OverlapDismissed
 )
 CallerSide = (
-    TurnNews | CallerTurnEnded | CallerClaimed | CallerKey | CallerTyped | CallerWords | BackendTurn
+    TurnNews
+    | CallerTurnEnded
+    | CallerClaimed
+    | CallerKey
+    | CallerTyped
+    | CallerAnswered
+    | CallerWords
+    | BackendTurn
 )
 AgentSide = (
     ReplyText
@@ -167,6 +176,16 @@ class Holds:
 
 
 @dataclass(slots=True)
+class News:
+    """What came of a write, until the caller is told."""
+
+    run: str
+    outcome: Outcome
+    tried: bool = False
+    "the model was asked to tell it"
+
+
+@dataclass(slots=True)
 class CallState:
     """Everything a conversation knows; one owner, the `Conversation`."""
 
@@ -202,15 +221,17 @@ class CallState:
     "it is answered as soon as it is known what was heard"
     deserted: bool = False
     "no backend serves any more: the caller is being put through to somebody"
-    question_heard: bool = False
-    "the agent's last words were a question, and the caller heard it to its end"
+    proposed: str = ""
+    "the proposal whose read-back was the last thing the caller heard, to its end"
+    news: list[News] = field(default_factory=list)
+    "outcomes that the caller was not told of yet"
     transferring: bool = False
     "a transfer was asked for, and its outcome is not known"
     at_end: Effect | None = None
     "what is done once the last word was heard: HangUp or Transfer"
     started: float = 0.0
 
-    def speak(self, text: str, kind: UtteranceKind = "line") -> Effects:
+    def speak(self, text: str, kind: UtteranceKind = "line", proposal: str = "") -> Effects:
         """Say a fixed line; nobody who is on hold is kept waiting by us."""
         if not text or (kind == "filler" and self.hold.since is not None):
             return []
@@ -218,6 +239,7 @@ class CallState:
         utterance = self.speech.begin(self.speech.new_id(), kind, self.replies.turn)
         utterance.text = text
         utterance.asks = ends_asking(text)
+        utterance.proposal = proposal
         if kind != "filler":
             self.history.agent(utterance.id, text)
         return [Speak(utterance.id, text)]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from gateway.call.conversation import consent_side
+from gateway.call.conversation.again import respond_again
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.state import CallState, Effects
-from gateway.call.tools.desk import (
+from gateway.call.conversation.state import CallState, Effects, News
+from gateway.call.tools.wants import (
     Answer,
-    CallerTurn,
     DeskEffect,
     GiveUp,
+    GoOn,
+    Judged,
     Perform,
     Remember,
     SayFiller,
+    SayProposal,
     TellModel,
 )
 from gateway.events import (
@@ -23,6 +27,7 @@ from gateway.events import (
     CancelTool,
     ChooseProfile,
     Entry,
+    Flush,
     HangUp,
     Inform,
     Json,
@@ -35,9 +40,8 @@ from gateway.events import (
 )
 from gateway.log_events import FaultLogged, ToolLogged, TransferRefusedLogged
 
-WORDS_SECONDS = 2.0
-"""How long a write that needs a yes waits for the caller's words: a model writes them down beside
-its answer, mostly within a second; without them nothing is done, and the caller is asked."""
+LOOK_SECONDS = 1.0
+"""How often a hang-up that waits for a write looks whether it is over; every write has an end."""
 
 TARGET_MOST = 128
 """Characters of a target that is refused, for the log."""
@@ -52,55 +56,57 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
     if reply is None:
         return []
     spec = next((tool for tool in state.settings.tools if tool.name == event.name), None)
-    confirmed = reply.clock is not None
-    unwritten = state.traits.wants_transcript and reply.caller_text is None
-    if confirmed and unwritten and spec is not None and spec.confirm:
-        # Whether the caller said yes is not known yet: held like a draft's, until it is.
-        state.waits.words = now + WORDS_SECONDS
-        confirmed = False
-    caller = _caller(state, reply) if confirmed else None
-    effect = spec.effect if spec else "unknown"
+    draft = reply.clock is None
     told = ToolLogged(
         name=event.name,
+        ask=event.ask,
         outcome="asked",
-        drafted=not confirmed,
-        effect=effect,
+        drafted=draft,
+        effect=spec.effect if spec else "unknown",
+        arguments=event.arguments,
         turn=reply.turn,
     )
-    effects: Effects = [Record(told)]
     state.waits.reply = None  # the desk has its own deadlines while tools run
-    return effects + _do(state, state.tools.ask(event, spec, caller, now), now)
+    effects: Effects = [Record(told)]
+    return effects + do(state, state.tools.ask(event, spec, draft=draft, now=now), now)
 
 
 def answered(state: CallState, event: ToolAnswered, now: float) -> Effects:
     """A tool came back."""
-    return _do(state, state.tools.answered(event, now), now)
+    return do(state, state.tools.answered(event, now), now)
 
 
 def confirmed(state: CallState, reply: Reply, now: float) -> Effects:
-    """The turn this reply answers is over and its words are known, or waited for no longer."""
-    state.waits.words = None
-    return _do(state, state.tools.confirm(reply.id, _caller(state, reply), now), now)
+    """The turn this reply answers is over."""
+    return do(state, state.tools.confirm(reply.id, now), now)
 
 
 def interrupted(state: CallState, reply: int, now: float) -> Effects:
     """The reply was given up."""
-    return _do(state, state.tools.interrupt(reply, now), now)
+    return do(state, state.tools.interrupt(reply, now), now)
 
 
 def dropped(state: CallState, reply: int, now: float) -> Effects:
     """The draft was thrown away."""
-    return _do(state, state.tools.drop(reply), now)
+    return do(state, state.tools.drop(reply), now)
 
 
 def time_passed(state: CallState, now: float) -> Effects:
     """A deadline of the desk may have come."""
-    return _do(state, state.tools.time_passed(now), now)
+    return do(state, state.tools.time_passed(now), now)
 
 
 def call_ended(state: CallState, now: float) -> Effects:
     """The call is over: reads stop, writes finish without it."""
-    return _do(state, state.tools.call_ended(), now)
+    return do(state, state.tools.call_ended(), now)
+
+
+def leave(state: CallState, now: float) -> Effects:
+    """Do what the call ends with, once no write is under way any more."""
+    if state.tools.writes.at_work:
+        state.waits.ending = now + LOOK_SECONDS
+        return []
+    return state.leave()
 
 
 def give_up_reply(state: CallState, now: float) -> Effects:
@@ -116,11 +122,8 @@ def give_up_reply(state: CallState, now: float) -> Effects:
     return effects
 
 
-def _caller(state: CallState, reply: Reply) -> CallerTurn:
-    return CallerTurn(reply.caller_text or "", reply.question_heard)
-
-
-def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:
+def do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:
+    """Do what the desk wants done, in order."""
     effects: Effects = []
     for effect in desk_effects:
         match effect:
@@ -132,6 +135,16 @@ def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects
                 effects.append(Inform(text))
             case SayFiller(text=text):
                 effects += state.speak(text or state.settings.lines.filler, "filler")
+            case SayProposal(run=run, text=text):
+                effects += consent_side.read_back(state, run, text)
+            case Judged():
+                effects.append(_judged(effect))
+                if effect.verdict in ("agreed", "again") and _silent(state):
+                    effects += give_up_reply(state, now)
+            case GoOn():
+                effects.append(Record(_late(effect)))
+                state.news.append(News(effect.run, effect.outcome))
+                effects += consent_side.tell(state, now)
             case Answer():
                 effects += _answer(state, effect, now)
             case Perform():
@@ -145,14 +158,43 @@ def _do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects
     return effects
 
 
+def _judged(of: Judged) -> Record:
+    told = ToolLogged(name=of.name, ask=of.run, outcome=of.verdict, arguments=of.arguments)
+    return Record(told)
+
+
+def _silent(state: CallState) -> bool:
+    """Say whether the reply to the caller's answer has said nothing yet, and waits for no tool."""
+    reply = state.replies.current
+    return reply is not None and not reply.spoke and not state.tools.owes(reply.id)
+
+
+def _late(of: GoOn) -> ToolLogged:
+    code = of.result.get("error")
+    return ToolLogged(
+        name=of.name,
+        ask=of.run,
+        outcome=of.outcome,
+        seconds=of.seconds,
+        code=None if code is None else str(code),
+        late=True,
+    )
+
+
 def _answer(state: CallState, answer: Answer, now: float) -> Effects:
     reply = state.replies.find(answer.reply)
-    turn = state.replies.turn_of(answer.reply)
-    told = ToolLogged(name=answer.name, outcome=answer.outcome, seconds=answer.seconds, turn=turn)
+    code = answer.result.get("error")
+    told = ToolLogged(
+        name=answer.name,
+        ask=answer.run,
+        outcome=answer.outcome,
+        seconds=answer.seconds,
+        code=None if code is None else str(code),
+        turn=state.replies.turn_of(answer.reply),
+    )
     effects: Effects = [Record(told)]
-    if answer.outcome in ("failed", "timeout") and answer.result.get("error") in FAULTS:
-        reason = f"{answer.name}: {answer.result['error']}"
-        effects.append(Record(FaultLogged(part="tool", reason=reason)))
+    if answer.outcome in ("failed", "timeout") and code in FAULTS:
+        effects.append(Record(FaultLogged(part="tool", reason=f"{answer.name}: {code}")))
     if reply is None:
         return effects
     history = state.history.entries()
@@ -161,9 +203,9 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         words = Entry("caller", reply.caller_text or "")
         history = (*history, words, *said, *state.tools.entries(reply.id))
     utterance = 0
-    ends = answer.proceed and state.phase == "ending"
-    if ends:
-        answer = replace(answer, proceed=False)
+    ends = answer.ends
+    if answer.proceed and state.phase == "ending":
+        ends, answer = True, replace(answer, proceed=False)
     if answer.proceed and reply.clock is not None:
         utterance = state.speech.new_id()
         state.waits.reply = now + state.settings.reply_seconds
@@ -182,10 +224,14 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
     return effects
 
 
+PROFILES = ("quick", "default", "patient", "digits")
+
+
 def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
     """Do a built-in that acts on the call itself; what ends the call waits to be heard."""
     arguments = wanted.arguments
     effects: Effects = []
+    result: Json = {"status": "ok"}
     match wanted.name:
         case "hang_up":
             state.finish_with(HangUp(str(arguments.get("reason") or "agent ended the call")), now)
@@ -196,12 +242,20 @@ def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
                 return _not_put_through(state, wanted, target, now)
             state.finish_with(Transfer(to, summary), now)
         case "send_keys":
-            effects.append(SendKeys(str(arguments.get("keys", ""))))
+            keys = str(arguments.get("keys", ""))
+            if keys and not keys.strip("0123456789ABCD*#"):
+                effects.append(SendKeys(keys))
+            else:
+                result = _unknown("keys", keys, list("0123456789*#"))
         case "switch_profile":
-            effects.append(ChooseProfile(str(arguments.get("name", "default"))))
+            name = str(arguments.get("name", "default"))
+            if name in PROFILES:
+                effects.append(ChooseProfile(name))
+            else:
+                result = _unknown("name", name, list(PROFILES))
         case _:
             raise AssertionError(wanted.name)
-    done = ToolAnswered(wanted.ask, {"status": "ok"}, "done", 0.0)
+    done = ToolAnswered(wanted.run, result, "failed" if "error" in result else "done", 0.0)
     return effects + answered(state, done, now)
 
 
@@ -210,5 +264,70 @@ def _not_put_through(state: CallState, wanted: Perform, target: str, now: float)
     may = state.settings.transfers.said()
     refused = TransferRefusedLogged(target=target[:TARGET_MOST], reason="not in transfers")
     result: Json = {"error": "not_allowed", "message": f"Callers can be put through to: {may}."}
-    told = ToolAnswered(wanted.ask, result, "refused", 0.0)
+    told = ToolAnswered(wanted.run, result, "refused", 0.0)
     return [Record(refused), *answered(state, told, now)]
+
+
+def _unknown(argument: str, found: str, allowed: list[str]) -> Json:
+    said = f'{argument} is "{found}"; allowed are: {", ".join(allowed)}'
+    return {"error": "bad_arguments", "message": said}
+
+
+# --- the caller's answer to a proposal -----------------------------------------------------------
+
+
+def floor_free(state: CallState, now: float) -> Effects:
+    """Nobody speaks: tell what the caller does not know, or ask what waits for a yes."""
+    return consent_side.tell(state, now) or speak_up(state, now)
+
+
+def speak_up(state: CallState, now: float) -> Effects:
+    """Nobody speaks: read back what waits for a yes."""
+    held = state.hold.since is not None
+    busy = state.replies.current is not None and state.replies.current.generating
+    if state.phase != "open" or state.caller_speaking or state.news or held or busy:
+        return []
+    return do(state, state.tools.writes.speak_up(), now)
+
+
+def judged(state: CallState, reply: Reply, now: float) -> Effects:
+    """The words of the caller's answer are known, or waited for no longer."""
+    open_, run = state.tools.writes.open, reply.proposal
+    reply.proposal = ""
+    if not run or open_ is None or open_.run != run:
+        return []
+    state.waits.words = None
+    # Who goes on speaking may be about to say what else they want.
+    heard = reply.proposal_heard and not state.caller_speaking
+    return do(state, state.tools.answer(reply.caller_text or "", now, heard=heard), now)
+
+
+def keyed(state: CallState, reply: Reply, keys: str, now: float) -> Effects:
+    """The caller answered by a key."""
+    settings = state.settings
+    answer = {settings.yes_key: "yes", settings.no_key: "no"}.get(keys, "other")
+    open_, run = state.tools.writes.open, reply.proposal
+    reply.proposal = ""
+    if open_ is None or open_.run != run:
+        return []
+    state.waits.words = None
+    return do(state, state.tools.decide(answer, now, heard=reply.proposal_heard), now)
+
+
+def pressed(state: CallState, proposal: str, *, yes: bool, now: float) -> Effects:
+    """The caller answered by the page's button, which shows what is asked."""
+    open_ = state.tools.writes.open
+    if state.phase != "open" or open_ is None or open_.run != proposal:
+        return []
+    state.history.append(Entry("caller", "(pressed yes)" if yes else "(pressed no)"))
+    open_.blurred = False
+    consent_side.hush(state)
+    effects: Effects = [Flush(), *give_up_reply(state, now)]
+    effects += do(state, state.tools.decide("yes" if yes else "no", now, heard=True), now)
+    return effects if yes else effects + respond_again(state, now)
+
+
+def not_answered(state: CallState, reply: Reply, now: float) -> Effects:
+    """What seemed to be an answer was no turn at all."""
+    state.waits.words = None
+    return do(state, state.tools.writes.no_answer(heard=reply.proposal_heard), now)

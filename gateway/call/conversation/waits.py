@@ -18,7 +18,7 @@ class Waits:
     held: float | None = None
     "playout is held for a caller who may not be speaking at all"
     words: float | None = None
-    "a tool needs the caller's yes, and the model has not written their words down yet"
+    "the caller answered a proposal, and their words are not known yet"
     ending: float | None = None
     "the goodbye should have been heard by now"
     limit: float | None = None

@@ -1,29 +1,14 @@
-"""What is known of each request for a tool, and of the silence while one runs."""
+"""What is known of each request of the model, and of the silence while one is waited for."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gateway.events import Entry, Json, ToolAsked
+from gateway.call.tools.deeds import Deed
+from gateway.events import Entry, Json, Outcome, ToolAsked
 from gateway.ports import ToolSpec
-
-Outcome = Literal["done", "failed", "timeout", "refused", "cancelled"]
-
-
-def write_key(call_id: str, name: str, arguments: Json, before: int) -> str:
-    """Make the idempotency key of a write: the same for the same deed in the same call.
-
-    The model's id of the request has no part in it: a model that asks again, because the answer
-    was lost to it, asks with a new one. `before` counts the tool's other deeds so far: what is
-    booked, moved and moved back is three deeds.
-    """
-    parts = [call_id, name, arguments, before]
-    deed = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(deed.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +29,20 @@ class Ask:
     of: Request
     draft: bool
     state: Literal["held", "running", "waiting", "over"] = "held"
-    "held: a draft's write; waiting: an identical write runs"
-    key: str = ""
-    "of a write that has begun"
+    "held: a draft's write; running: a read at work; waiting: for a deed, or for a caller's answer"
+    deed: Deed | None = None
+    "the write that it waits for"
     started: float | None = None
     due: float | None = None
     "loop seconds at which an answer is given, whatever it is"
     result: Json = field(default_factory=dict)
     "what the model is told"
-    true_result: Json = field(default_factory=dict)
-    "what the tool gave in the end"
-    outcome: Outcome = "done"
+    outcome: Outcome | Literal["proposed"] = "done"
     seconds: float = 0.0
     ready: bool = False
     "there is something to tell the model"
     answered: bool = False
     "it was told"
-    stale: bool = False
-    "the caller went on while it ran"
     last_straw: bool = False
     "the model had been told to stop asking"
 
@@ -90,11 +71,6 @@ class Ask:
         """What is known of the tool."""
         return self.of.spec
 
-    @property
-    def write(self) -> bool:
-        """It changes the world."""
-        return self.spec is not None and self.spec.effect == "write"
-
     def request(self) -> Entry:
         """Give its place in the history."""
         return Entry("tool_ask", ask=self.run, name=self.name, data=self.arguments)
@@ -103,13 +79,12 @@ class Ask:
         """Give what the history says of its answer."""
         return Entry("tool_result", ask=self.run, name=self.name, data=self.result)
 
-    def finish(self, result: Json, outcome: Outcome, now: float) -> None:
-        """Take its final answer."""
-        self.state = "over"
-        self.result = self.true_result = result
-        self.outcome = outcome
-        self.ready = True
-        self.due = None
+    def finish(self, result: Json, outcome: Outcome | Literal["proposed"], now: float) -> None:
+        """Take its answer; a second one is too late."""
+        if self.ready:
+            return
+        self.state, self.ready, self.due = "over", True, None
+        self.result, self.outcome = result, outcome
         self.seconds = 0.0 if self.started is None else now - self.started
 
 
@@ -165,32 +140,13 @@ class Asks:
         found = (ask for ask in self._all if ask.run == run and ask.state == "running")
         return next(found, None)
 
-    def deeds(self, name: str) -> list[Ask]:
-        """List the writes of a tool that were begun, in order."""
-        return [
-            ask for ask in self._all if ask.name == name and ask.key and ask.started is not None
-        ]
-
-    def same_deed(self, ask: Ask) -> Ask | None:
-        """Find the write that this one repeats: the tool's last, or an equal one of this reply."""
-        deeds = self.deeds(ask.name)
-        for at, deed in enumerate(reversed(deeds)):
-            near = at == 0 or deed.reply == ask.reply
-            if near and deed.arguments == ask.arguments:
-                return deed
-        return None
-
-    def twins(self, ask: Ask) -> list[Ask]:
-        """List the requests that wait for this identical write."""
-        return [a for a in self._all if a.key and a.key == ask.key and a.state == "waiting"]
+    def waiting_for(self, deed: Deed) -> list[Ask]:
+        """List the requests that a write is to answer."""
+        return [ask for ask in self._all if ask.deed is deed and not ask.ready]
 
     def waited_for(self) -> list[Ask]:
-        """List what a caller, who has finished their turn, waits for."""
-        return [
-            ask
-            for ask in self._all
-            if ask.state in ("running", "waiting") and not ask.draft and not ask.ready
-        ]
+        """List the reads that a caller, who has finished their turn, waits for."""
+        return [ask for ask in self._all if ask.state == "running" and not ask.draft]
 
     def overdue(self, now: float) -> list[Ask]:
         """List what should have come back by now."""

@@ -1,8 +1,9 @@
 """When a tool may run, and what becomes of its answer: effects on the world in two phases.
 
-Reads may run in a draft. Writes wait for the confirmed turn and, where the tool says so, for the
-caller's explicit yes to a question they heard; the same deed is done once in a call; one that has
-begun is never stopped, and its answer reaches the model whatever happened in between.
+Reads may run in a draft. Writes wait for the confirmed turn and run one after another. One that
+needs the caller's yes is proposed first: its read-back is said and heard, and only a plain yes to
+it commits it, with exactly those arguments. What has begun is never stopped, is done once, and its
+outcome reaches the model and the caller whatever happened in between.
 
 Every `Remember`ed request is followed by its result before anything else is remembered of this
 desk, so that a prompt made from the history only grows: a write that is still running when its
@@ -11,123 +12,24 @@ answer is needed gets a placeholder, and what came of it follows as a note.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-
-from gateway.call.tools.asks import Ask, Asks, Filler, Outcome, write_key
-from gateway.events import CancelTool, Entry, Json, RunTool, ToolAnswered, ToolAsked
+from gateway.call.tools.asks import Ask, Asks, Filler
+from gateway.call.tools.wants import (
+    BURST,
+    CANCELLED,
+    NO_SUCH_TOOL,
+    STILL_RUNNING,
+    TIMED_OUT,
+    TOO_MANY,
+    Answer,
+    DeskRules,
+    Effects,
+    GiveUp,
+    Remember,
+    SayFiller,
+)
+from gateway.call.tools.writes import Writes
+from gateway.events import CancelTool, Entry, RunTool, ToolAnswered, ToolAsked
 from gateway.ports import ToolSpec
-from gateway.tools.builtins import CALL_TOOLS
-from turn.consent import explicit_yes
-
-BURST = 0.02
-"""Seconds that a model's requests of one round lie apart at most: they come from one message, so
-that they are in the inbox together. The model is not asked to go on before."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeskRules:
-    """Limits of one call's tools."""
-
-    call_id: str
-    language: str = "en"
-    "whose list of yeses holds"
-    rounds: int = 5
-    "how often in one reply the model may ask for tools; a model that asks for more is in a loop"
-    asks: int = 8
-    "how many tools in one round"
-    fillers: tuple[float, ...] = (1.0, 1.4, 1.8)
-    """seconds of silence before the first, second and every later filler: people notice silence
-    from about a second, and two must not pass without a word"""
-
-
-@dataclass(frozen=True, slots=True)
-class CallerTurn:
-    """What the caller said, as evidence for a yes."""
-
-    text: str
-    heard_question: bool = False
-    "the agent had asked something and the caller heard it to its end"
-
-
-# --- what the desk wants done, besides RunTool and CancelTool ------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Perform:
-    """Do a built-in that acts on the call itself; answer with `ToolAnswered` as for any other."""
-
-    ask: str
-    reply: int
-    name: str
-    arguments: Json
-
-
-@dataclass(frozen=True, slots=True)
-class Remember:
-    """Append this to the history, now."""
-
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Give the model its answer."""
-
-    reply: int
-    ask: str
-    "the model's own id of the request"
-    name: str
-    result: Json
-    outcome: Outcome
-    proceed: bool
-    "everything this reply asked for is answered: let the model go on"
-    draft: bool = False
-    "the reply is a draft: the history to go on with is the draft's, plus `entries(reply)`"
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TellModel:
-    """What came of a write after its answer was due; the same text is remembered as a note."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class SayFiller:
-    """Nothing was heard for a while because a tool runs: say a line."""
-
-    text: str
-    "empty: the agent's own filler"
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """The model goes on asking for tools and says nothing: this reply needs an apology."""
-
-    reply: int
-
-
-DeskEffect = RunTool | CancelTool | Perform | Remember | Answer | TellModel | SayFiller | GiveUp
-Effects = list[DeskEffect]
-
-NEEDS_YES: Json = {
-    "error": "needs_yes",
-    "message": "Nothing was done. Say exactly what you are about to do, ask for a yes or a no, "
-    "and ask for this tool again only after the caller agreed.",
-}
-NO_SUCH_TOOL: Json = {"error": "no_such_tool", "message": "There is no tool of this name."}
-TOO_MANY: Json = {
-    "error": "too_many",
-    "message": "Too many tools in one reply. Answer the caller now.",
-}
-CANCELLED: Json = {"error": "cancelled", "message": "The caller went on before this was known."}
-TIMED_OUT: Json = {"error": "timeout", "message": "This took too long and was stopped."}
-STILL_RUNNING: Json = {
-    "status": "running",
-    "message": "This is not finished yet; do not ask for it again. A note says what came of it.",
-}
 
 
 class ToolDesk:
@@ -136,16 +38,15 @@ class ToolDesk:
     def __init__(self, rules: DeskRules) -> None:
         self.rules = rules
         self._asks = Asks()
+        self.writes = Writes(rules, self._asks)
         self._filler = Filler(rules.fillers)
 
     # --- what the model and the tools say ---------------------------------------------------
 
-    def ask(
-        self, asked: ToolAsked, spec: ToolSpec | None, caller: CallerTurn | None, now: float
-    ) -> Effects:
-        """Take a request; `caller` is the confirmed turn being answered, None in a draft."""
-        ask = self._asks.add(asked, spec, draft=caller is None, now=now)
-        effects: Effects = [] if caller is None else [Remember(ask.request())]
+    def ask(self, asked: ToolAsked, spec: ToolSpec | None, *, draft: bool, now: float) -> Effects:
+        """Take a request; `draft`: the turn it answers is not confirmed."""
+        ask = self._asks.add(asked, spec, draft=draft, now=now)
+        effects: Effects = [] if draft else [Remember(ask.request())]
         turn = self._asks.round(ask.reply)
         if turn.number > self.rules.rounds or turn.asks > self.rules.asks:
             ask.last_straw = turn.number > self.rules.rounds + 1
@@ -153,12 +54,13 @@ class ToolDesk:
         elif spec is None:
             ask.finish(NO_SUCH_TOOL, "refused", now)
         elif spec.effect == "read":
-            effects += self._start(ask, now)
-        elif caller is not None:
-            effects += self._write(ask, caller, now)
+            effects += self._read(ask, spec, now)
+        elif not draft:
+            effects += self.writes.ask(ask, spec, now)
+            self._wait(now)
         return effects
 
-    def confirm(self, reply: int, caller: CallerTurn, now: float) -> Effects:
+    def confirm(self, reply: int, now: float) -> Effects:
         """The turn a draft answers is over: what the draft asked for counts from now on."""
         asks = [ask for ask in self._asks.of(reply) if ask.draft]
         effects: Effects = [Remember(ask.request()) for ask in asks]
@@ -166,27 +68,31 @@ class ToolDesk:
             ask.draft = False
             if ask.answered:
                 effects.append(Remember(ask.response()))
-            elif ask.state == "held":
-                effects += self._write(ask, caller, now)
+            elif ask.state == "held" and not ask.ready and ask.spec is not None:
+                effects += self.writes.ask(ask, ask.spec, now)
         return effects + self._settle(now)
 
     def answered(self, event: ToolAnswered, now: float) -> Effects:
         """Take a tool's answer."""
-        ask = self._asks.running(event.ask)
-        if ask is None:
-            return []  # stopped, or of a draft that was thrown away
-        late = ask.ready
-        twins = self._asks.twins(ask)
-        if late:
-            ask.state, ask.true_result, ask.outcome = "over", event.result, event.outcome
-        else:
-            ask.finish(event.result, event.outcome, now)
-        for twin in twins:
-            if twin.ready:
-                twin.state = "over"
-            else:
-                twin.finish({**event.result, "repeated": True}, event.outcome, now)
-        return (self._late(ask) if late else []) + self._settle(now)
+        read = self._asks.running(event.ask)
+        if read is not None:
+            read.finish(event.result, event.outcome, now)
+            return self._settle(now)
+        effects = self.writes.answered(event, now)
+        return effects + self._settle(now)
+
+    def answer(self, text: str, now: float, *, heard: bool) -> Effects:
+        """Take the caller's words as the answer to the open proposal."""
+        effects = self.writes.answer(text, now, heard=heard)
+        return effects + self._settle(now)
+
+    def decide(self, answer: str, now: float, *, heard: bool) -> Effects:
+        """Take a `yes`, a `no` or anything else as the answer to the open proposal.
+
+        `heard`: the caller had heard it to its end.
+        """
+        effects = self.writes.decide(answer, now, heard=heard)
+        return effects + self._settle(now)
 
     # --- what happens around them -------------------------------------------------------------
 
@@ -197,18 +103,17 @@ class ToolDesk:
         return [CancelTool(ask.run) for ask in running]
 
     def interrupt(self, reply: int, now: float) -> Effects:
-        """The caller took the floor from a reply: its reads stop, its writes go on."""
+        """The caller took the floor from a reply: its reads stop, what has begun goes on."""
         asks = self._asks.unanswered(reply)
         if any(ask.draft for ask in self._asks.of(reply)):
             return self.drop(reply)
-        effects: Effects = []
+        effects = self.writes.withdraw(reply)
         for ask in asks:
-            if ask.state == "running" and not ask.write:
+            if ask.state == "running":
                 effects.append(CancelTool(ask.run))
                 ask.finish(CANCELLED, "cancelled", now)
             elif not ask.ready:
-                ask.result, ask.outcome, ask.ready, ask.due = STILL_RUNNING, "timeout", True, None
-                ask.stale = True
+                self.writes.interrupted(ask, now)
         effects += [Remember(ask.response()) for ask in asks]
         effects += [self._answer(ask, proceed=False) for ask in asks]
         self._asks.close(reply)
@@ -216,10 +121,10 @@ class ToolDesk:
         return effects
 
     def call_ended(self) -> Effects:
-        """The call is over: reads stop, writes finish without it."""
-        return [
-            CancelTool(ask.run) for ask in self._asks if ask.state == "running" and not ask.write
-        ]
+        """The call is over: reads stop; what is left of the writes is done, in its order."""
+        reads = [ask for ask in self._asks if ask.state == "running"]
+        effects: Effects = [CancelTool(ask.run) for ask in reads]
+        return effects + self.writes.call_ended()
 
     def sounding(self) -> None:
         """The caller hears the agent."""
@@ -233,16 +138,18 @@ class ToolDesk:
         """Answer for what is overdue, and for silence."""
         effects: Effects = []
         for ask in self._asks.overdue(now):
-            if ask.write:
-                ask.result, ask.outcome, ask.ready, ask.due = STILL_RUNNING, "timeout", True, None
-            else:
+            if ask.state == "running":
                 effects.append(CancelTool(ask.run))
                 ask.finish(TIMED_OUT, "timeout", now)
+            else:
+                ask.finish(STILL_RUNNING, "timeout", now)
+                if ask.deed is not None:
+                    ask.deed.late = True
+        effects += self.writes.time_passed(now)
         effects += self._settle(now)
         due = self._filler.deadline
         if due is not None and due <= now:
-            spec = self._asks.waited_for()[0].spec
-            effects.append(SayFiller(spec.filler if spec is not None else ""))
+            effects.append(SayFiller(self._waited_for()[0].filler))
             self._filler.said(now)
         return effects
 
@@ -250,6 +157,7 @@ class ToolDesk:
     def deadline(self) -> float | None:
         """Loop seconds at which `time_passed` is wanted next."""
         moments = [ask.due for ask in self._asks if ask.due is not None]
+        moments += self.writes.moments()
         moments += [
             self._asks.round(reply).last + BURST
             for reply in self._asks.replies()
@@ -261,7 +169,11 @@ class ToolDesk:
     @property
     def busy(self) -> bool:
         """A write runs whose answer is awaited: nothing is drafted and no cut-in is taken."""
-        return any(ask.write for ask in self._asks.waited_for())
+        return bool(self.writes.waited_for())
+
+    def owes(self, reply: int) -> bool:
+        """Say whether something that a reply asked for is not answered."""
+        return bool(self._asks.unanswered(reply))
 
     def entries(self, reply: int) -> tuple[Entry, ...]:
         """Give what a draft's own history has of its tools: each request, then each result."""
@@ -271,44 +183,10 @@ class ToolDesk:
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _write(self, ask: Ask, caller: CallerTurn, now: float) -> Effects:
-        """Run a write of a confirmed turn, unless it needs a yes that is not there, or ran."""
-        assert ask.spec is not None
-        if ask.name not in CALL_TOOLS:
-            same = self._asks.same_deed(ask)
-            ask.key = self._key(ask) if same is None else same.key
-            if same is not None and same.state == "running":
-                ask.state, ask.due = "waiting", now + ask.spec.timeout
-                self._wait(now)
-                return []
-            if same is not None and same.outcome == "done":
-                ask.finish({**same.true_result, "repeated": True}, "done", now)
-                return []
-        agreed = caller.heard_question and explicit_yes(caller.text, self.rules.language)
-        if ask.spec.confirm and not agreed:
-            ask.finish(NEEDS_YES, "refused", now)
-            return []
-        return self._start(ask, now)
-
-    def _key(self, ask: Ask) -> str:
-        before = len({deed.key for deed in self._asks.deeds(ask.name)})
-        return write_key(self.rules.call_id, ask.name, ask.arguments, before)
-
-    def _start(self, ask: Ask, now: float) -> Effects:
-        assert ask.spec is not None
-        ask.state, ask.started, ask.due = "running", now, now + ask.spec.timeout
+    def _read(self, ask: Ask, spec: ToolSpec, now: float) -> Effects:
+        ask.state, ask.started, ask.due = "running", now, now + spec.timeout
         self._wait(now)
-        if ask.name in CALL_TOOLS:
-            return [Perform(ask.run, ask.reply, ask.name, ask.arguments)]
-        return [RunTool(ask.run, ask.name, ask.arguments, ask.key, ask.spec.timeout)]
-
-    def _late(self, ask: Ask) -> Effects:
-        """Tell what came of a write for which the model had a placeholder."""
-        when = "after the caller had gone on" if ask.stale else "late"
-        said = json.dumps(ask.true_result, ensure_ascii=False, default=str)
-        text = f"The tool {ask.name} finished {when} ({ask.outcome}): {said}"
-        note = Entry("note", text, ask.run, ask.name, ask.true_result)
-        return [TellModel(text), Remember(note)]
+        return [RunTool(ask.run, ask.name, ask.arguments, "", spec.timeout)]
 
     def _settle(self, now: float) -> Effects:
         """Answer each round of which everything is known and nothing more can come."""
@@ -318,25 +196,37 @@ class ToolDesk:
             if not all(ask.ready for ask in asks) or now < self._asks.round(reply).last + BURST:
                 continue
             over = any(ask.last_straw for ask in asks)
+            # A question of ours stands last: the model says nothing after it.
+            ends = any(ask.outcome == "proposed" for ask in asks)
+            proceed = not over and not ends
             effects += [Remember(ask.response()) for ask in asks if not ask.draft]
-            effects += [self._answer(ask, proceed=ask is asks[-1] and not over) for ask in asks]
+            for ask in asks:
+                last = ask is asks[-1]
+                effects.append(self._answer(ask, proceed=last and proceed, ends=last and ends))
             effects += [GiveUp(reply)] if over else []
             self._asks.next_round(reply)
         self._wait(now)
         return effects
 
-    def _answer(self, ask: Ask, *, proceed: bool) -> Answer:
+    def _answer(self, ask: Ask, *, proceed: bool, ends: bool = False) -> Answer:
         ask.answered = True
         return Answer(
             ask.reply,
             ask.of.asked.ask,
+            ask.run,
             ask.name,
             ask.result,
             ask.outcome,
             proceed,
             ask.draft,
             ask.seconds,
+            ends,
         )
 
+    def _waited_for(self) -> list[ToolSpec]:
+        """List what a caller who has finished their turn waits for."""
+        reads = [ask.spec for ask in self._asks.waited_for() if ask.spec is not None]
+        return reads + self.writes.waited_for()
+
     def _wait(self, now: float) -> None:
-        self._filler.wait(bool(self._asks.waited_for()), now)
+        self._filler.wait(bool(self._waited_for()), now)

@@ -22,7 +22,8 @@ async def test_a_deed_is_told_when_it_begins_and_when_it_is_over(stops: bool, ou
         call._perform(RunTool("r1", "lookup", {}, "", 5.0))
         call._perform(RunTool("r2", "book", {}, "k1", 5.0))
         await asyncio.sleep(0.1)
-        assert log.of("deed") == [{"name": "book", "key": "k1", "state": "begun"}]
+        begun = {"name": "book", "key": "k1", "state": "begun", "arguments": {}}
+        assert log.of("deed") == [begun]
         call.post(CallerGone("done"))
     assert log.of("call_ended")
     over = {"name": "book", "key": "k1", "state": "over", "outcome": outcome}

@@ -260,30 +260,15 @@ def test_a_lost_backend_goes_on_with_the_fallback_and_the_history():
     assert effects.index(switch) < effects.index(respond)
 
 
-def test_a_read_may_run_in_a_draft_and_a_write_waits_for_turn_and_yes():
+def test_a_read_may_run_in_a_draft_and_a_write_waits_for_the_turn():
     book = greeted()
     (draft,) = only(book.happens(TurnDrafted(8000, 0, 7000, 0.6)), Draft)
     book.happens(CallerWords(draft.turn, "book it", final=True), 0.1)
     assert only(book.happens(ToolAsked(draft.reply, "a1", "lookup", {})), RunTool)
-    assert not only(book.happens(ToolAsked(draft.reply, "a2", "book", {})), RunTool)
+    assert not only(book.happens(ToolAsked(draft.reply, "a2", "book", {"at": "8"})), RunTool)
     ended = TurnEnded(9000, 0, 7000, "semantic", 0.9)
     effects = book.happens(CallerTurnEnded(ended, book.now), 0.1)
-    # The model had asked nothing that the caller could say yes to.
     assert not only(effects, RunTool)
-
-
-def test_a_write_runs_after_a_yes_to_a_question_that_was_heard():
-    book = greeted()
-    respond = book.turn("I need a slot")
-    book.heard_all(book.reply(respond, "Shall I book eight o'clock?"))
-    respond = book.turn("Yes, please.")
-    (run,) = only(book.happens(ToolAsked(respond.reply, "a1", "book", {"at": "8"})), RunTool)
-    assert run.key
-    book.happens(ToolAnswered(run.ask, {"ok": True}, "done", 0.2), 0.2)
-    book.happens(TimePassed(), 0.1)
-    (answer,) = only(book.effects, AnswerTool)
-    assert answer.proceed
-    assert [e.role for e in answer.history[-2:]] == ["tool_ask", "tool_result"]
 
 
 def test_what_the_agent_says_and_does_names_the_turn_that_it_answers():
@@ -346,45 +331,6 @@ def test_the_prompt_only_grows_at_its_end_but_for_what_a_cut_in_took_back():
     for before, after in itertools.pairwise(seen):
         assert after[: len(before)] == before
     assert RATE == 8000
-
-
-def asks_for_a_booking(book: Playbook) -> list[object]:
-    """Let the caller answer a question that was heard, and the model ask before the words come."""
-    respond = book.turn("Can you book Tuesday?")
-    book.heard_all(book.reply(respond, "Shall I book Tuesday at nine?"))
-    book.happens(SpeechStarted(0, 0))
-    ended = TurnEnded(8000, 0, 8000, "semantic", 0.9)
-    (respond,) = only(book.happens(CallerTurnEnded(ended, book.now + 1), 1.3), Respond)
-    effects = book.happens(ToolAsked(respond.reply, "a1", "book", {"day": "Tuesday"}), 0.3)
-    assert not only(effects, RunTool), "whether it was a yes is not known yet"
-    assert not only(effects, AnswerTool), "nor is it refused"
-    return [respond]
-
-
-def test_a_write_waits_for_the_words_of_a_model_that_writes_them_down_late():
-    book = greeted(traits=BackendTraits(wants_transcript=True))
-    (respond,) = asks_for_a_booking(book)
-    assert isinstance(respond, Respond)
-    effects = book.happens(CallerWords(respond.turn, "Yes, please.", final=True), 0.5)
-    assert [run.name for run in only(effects, RunTool)] == ["book"]
-    asks = [e.role for e in book.machine.state.history.entries()]
-    assert asks[-2:] == ["caller", "tool_ask"]
-
-
-def test_late_words_that_are_no_yes_refuse_it_and_words_that_never_come_do_too():
-    for words in ("No, wait.", None):
-        book = greeted(traits=BackendTraits(wants_transcript=True))
-        (respond,) = asks_for_a_booking(book)
-        assert isinstance(respond, Respond)
-        if words is not None:
-            book.happens(CallerWords(respond.turn, words, final=True), 0.5)
-            book.happens(TimePassed(), 0.1)
-        else:
-            book.happens(TimePassed(), 2.1)
-            book.happens(TimePassed(), 0.1)
-        (answer,) = only(book.effects, AnswerTool)
-        assert answer.result["error"] == "needs_yes"
-        assert not only(book.effects, RunTool)
 
 
 def test_a_caller_who_hangs_up_in_mid_word_leaves_what_they_heard_in_the_log():

@@ -1,7 +1,8 @@
 """The rules for tools under any order of asking, drafting, answering, cutting in and waiting.
 
-No write twice, none without its yes, none lost; no draft leaves a trace; the model goes on once a
-round; the caller never waits two seconds without a word.
+No deed without its own heard proposal and its yes, none twice, none lost, none in another order; no
+draft leaves a trace; the model goes on once a round; the caller never waits two seconds without a
+word.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from gateway.call.tools.desk import (
+from gateway.call.tools.desk import ToolDesk
+from gateway.call.tools.wants import (
     Answer,
-    CallerTurn,
     DeskEffect,
     DeskRules,
     GiveUp,
+    GoOn,
+    Judged,
     Perform,
     Remember,
     SayFiller,
+    SayProposal,
     TellModel,
-    ToolDesk,
 )
 from gateway.events import CancelTool, Entry, RunTool, ToolAnswered, ToolAsked
 from gateway.ports import ToolSpec
@@ -31,12 +34,12 @@ from gateway.ports import ToolSpec
 SPECS = {
     "look": ToolSpec("look", "", {}, timeout=3.0),
     "note": ToolSpec("note", "", {}, effect="write", timeout=3.0),
-    "book": ToolSpec("book", "", {}, effect="write", confirm=True, timeout=3.0),
+    "book": ToolSpec("book", "", {}, effect="write", confirm=True, timeout=3.0, say="Book {x}?"),
 }
 WRITES = {"note", "book"}
-WORDS = ("Yes.", "No.", "Yes, but later.", "Friday at nine.", "Um, yeah, so let's do it.")
+WORDS = ("Yes.", "No.", "Yes, but later.", "At nine.", "Um, yeah, so let's do it.", "Uh-huh.")
 ALIVE = ("draft", "confirmed")
-AGREED = {"Yes.", "Um, yeah, so let's do it."}
+PLAIN = {"Yes.", "Um, yeah, so let's do it."}
 
 
 class World(RuleBasedStateMachine):
@@ -45,7 +48,7 @@ class World(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 50.0
-        self.desk = ToolDesk(DeskRules("call", rounds=2, asks=3))
+        self.desk = ToolDesk(DeskRules("call", rounds=2, asks=3, again=""))
         self.desk.silent(self.now)
         self.history: list[Entry] = []
         self.running: dict[str, RunTool] = {}
@@ -56,9 +59,16 @@ class World(RuleBasedStateMachine):
         self.reply = 0
         self.phase: Literal["idle", "draft", "confirmed", "ended"] = "idle"
         "of the present reply; idle: it was given up or interrupted, or there is none yet"
-        self.caller = CallerTurn("")
-        self.agreed: set[int] = set()
-        "replies that answer a clear yes to a question that was heard"
+        self.said: tuple[str, str] | None = None
+        "the proposal that was read back last and what it said"
+        self.heard = False
+        "the caller heard that to its end, and nothing after it"
+        self.agreed: dict[str, str] = {}
+        "proposals that got a plain yes after they were heard, with what they said, in order"
+        self.begun: list[str] = []
+        "writes in the order in which they began"
+        self.owed: list[str] = []
+        "proposals with a yes that have not begun"
         self.left = 0
         "how many tools the present reply may still ask for"
         self.open: set[str] = set()
@@ -78,16 +88,25 @@ class World(RuleBasedStateMachine):
                     tool = self.running.pop(ask)
                     assert tool.name not in WRITES, "a write is never stopped"
                 case Remember(entry=entry):
-                    assert self.phase != "draft" or entry.role == "note", "a draft leaves no trace"
+                    of_deed = entry.role == "note" or entry.ask.endswith("-yes")
+                    assert self.phase != "draft" or of_deed, "a draft leaves no trace"
                     self.history.append(entry)
                 case Answer():
                     self.answer(effect)
+                case SayProposal(run=run, text=text):
+                    self.said, self.heard = (run, text.strip()), False
+                case Judged(run=run, verdict=verdict):
+                    if verdict == "agreed":
+                        assert self.said is not None
+                        assert self.said[0] == run
+                        self.agreed[run] = self.said[1]
+                        self.owed.append(run)
                 case GiveUp():
                     assert not self.open
                     self.phase = "idle"
                 case SayFiller():
                     self.silent_since = self.now
-                case TellModel():
+                case TellModel() | GoOn():
                     pass
                 case Perform():
                     raise AssertionError("no built-in was asked for")
@@ -95,11 +114,14 @@ class World(RuleBasedStateMachine):
     def run_tool(self, tool: RunTool) -> None:
         assert tool.ask not in self.running
         if tool.name in WRITES:
-            assert self.phase != "draft", "a write never runs in a draft"
-            assert tool.key not in [other.key for other in self.running.values()]
+            ahead = [each for each in self.running.values() if each.name in WRITES]
+            assert not ahead or self.phase == "ended", "one write after another"
+            assert tool.ask not in self.begun, "a deed that began does not begin again"
             assert self.done[tool.key] == 0, "a deed that was done is not done again"
+            self.begun.append(tool.ask)
             if tool.name == "book":
-                assert self.reply in self.agreed, "no yes, no booking"
+                assert self.agreed[tool.ask] == f"Book {tool.arguments['x']}?", "what was read back"
+                assert self.owed.pop(0) == tool.ask, "in the order of the yeses"
         self.running[tool.ask] = tool
 
     def answer(self, answer: Answer) -> None:
@@ -107,27 +129,62 @@ class World(RuleBasedStateMachine):
         self.open.discard(answer.ask)
         if answer.name in WRITES and answer.outcome == "done":
             assert answer.result["value"] in self.results.values(), "done is what was done"
-        if answer.proceed:
+        if answer.proceed or answer.ends:
             assert not self.open, "the model goes on when everything is answered"
             assert self.phase in ALIVE
 
     # --- what happens ---------------------------------------------------------------------------
 
     @precondition(lambda self: self.phase == "idle")
-    @rule(text=st.sampled_from(WORDS), heard=st.booleans(), draft=st.booleans())
-    def turn(self, text: str, heard: bool, draft: bool) -> None:
-        """The caller's turn may be ending, or ends."""
+    @rule(text=st.sampled_from(WORDS), draft=st.booleans(), lost=st.booleans())
+    def turn(self, text: str, draft: bool, lost: bool) -> None:
+        """The caller's turn may be ending, or ends; its words may never be known."""
         self.reply += 1
         self.left, self.phase = 12, "draft"
         self.open.clear()
-        self.caller = CallerTurn(text, heard)
-        if not draft:
-            self.confirmed()
+        waiting = self.desk.writes.open
+        if waiting is not None or not draft:  # while something is asked, nothing is drafted
+            self.phase = "confirmed"
+        if waiting is not None:
+            self.desk.writes.answering(self.reply)
+            if not lost:
+                self.judged(text)
 
-    def confirmed(self) -> None:
-        self.phase = "confirmed"
-        if self.caller.heard_question and self.caller.text in AGREED:
-            self.agreed.add(self.reply)
+    def judged(self, text: str) -> None:
+        waiting, before = self.desk.writes.open, len(self.agreed)
+        assert waiting is not None
+        heard = self.heard and self.said is not None and self.said[0] == waiting.run
+        self.do(self.desk.answer(text, self.now, heard=heard))
+        if len(self.agreed) > before:
+            assert heard, "no consent to what was not heard"
+            assert text in PLAIN, "no consent without a yes"
+
+    @precondition(lambda self: self.phase == "idle" and self.desk.writes.open is not None)
+    @rule(text=st.sampled_from(WORDS), heard=st.sampled_from([True, True, False]))
+    def answers(self, text: str, heard: bool) -> None:
+        """The read-back is heard to its end, or not, or not last, and the caller answers."""
+        self.heard = heard
+        self.turn(text, draft=False, lost=False)
+
+    @precondition(lambda self: self.phase == "idle")
+    @rule(
+        wanted=st.lists(
+            st.tuples(st.sampled_from(["book", "book", "note"]), st.integers(0, 1)),
+            min_size=1,
+            max_size=3,
+        ),
+        ends=st.booleans(),
+    )
+    def orders(self, wanted: list[tuple[str, int]], ends: bool) -> None:
+        """The caller wants something, the model asks for it, and mostly says no more."""
+        self.turn("At nine.", draft=False, lost=False)
+        for name, argument in wanted:
+            if self.phase == "confirmed":
+                self.ask(name, argument, reuse=False)
+        if ends:
+            self.passes(0.3)
+            if self.phase == "confirmed" and not self.open:
+                self.reply_ends()
 
     @precondition(lambda self: self.phase in ALIVE and self.left)
     @rule(
@@ -143,17 +200,23 @@ class World(RuleBasedStateMachine):
             return
         self.open.add(ask)
         event = ToolAsked(self.reply, ask, name, {"x": argument})
-        caller = None if self.phase == "draft" else self.caller
-        self.do(self.desk.ask(event, SPECS.get(name), caller, self.now))
+        draft = self.phase == "draft"
+        self.do(self.desk.ask(event, SPECS.get(name), draft=draft, now=self.now))
         self.now += 0.001
 
     @precondition(lambda self: self.phase == "draft")
-    @rule(text=st.sampled_from(WORDS))
-    def confirm(self, text: str) -> None:
-        """The drafted turn is over, perhaps with other words than the draft had."""
-        self.caller = CallerTurn(text, self.caller.heard_question)
-        self.confirmed()
-        self.do(self.desk.confirm(self.reply, self.caller, self.now))
+    @rule()
+    def confirm(self) -> None:
+        """The drafted turn is over."""
+        self.phase = "confirmed"
+        self.do(self.desk.confirm(self.reply, self.now))
+
+    @precondition(lambda self: self.phase == "confirmed" and not self.open)
+    @rule()
+    def reply_ends(self) -> None:
+        """The model has said all it wants to: what waits for a yes is read back."""
+        self.phase = "idle"
+        self.do(self.desk.writes.speak_up())
 
     @precondition(lambda self: self.phase in ALIVE)
     @rule()
@@ -171,7 +234,7 @@ class World(RuleBasedStateMachine):
     @precondition(lambda self: self.running)
     @rule(
         data=st.data(),
-        outcome=st.sampled_from(["done", "done", "failed"]),
+        outcome=st.sampled_from(["done", "done", "failed", "uncertain"]),
         after=st.sampled_from([0.0, 0.01, 0.5, 2.0]),
     )
     def tool_answers(self, data: st.DataObject, outcome: str, after: float) -> None:
@@ -204,13 +267,14 @@ class World(RuleBasedStateMachine):
             raise AssertionError("the desk never rests")
         self.now = end
 
-    @precondition(lambda self: self.phase != "ended")
+    @precondition(lambda self: self.phase != "ended" and self.reply > 3)
     @rule()
     def hang_up(self) -> None:
-        """The caller is gone."""
+        """The caller is gone: what they said yes to is done all the same."""
+        self.phase = "ended"
         self.do(self.desk.call_ended())
         assert all(tool.name in WRITES for tool in self.running.values())
-        self.phase = "ended"
+        assert not self.owed
 
     # --- what must always hold ------------------------------------------------------------------
 
@@ -232,6 +296,11 @@ class World(RuleBasedStateMachine):
         assert set(self.results.values()) <= told
 
     @invariant()
+    def what_was_agreed_begins_as_soon_as_nothing_else_is_at_work(self) -> None:
+        at_work = any(tool.name in WRITES for tool in self.running.values())
+        assert at_work or not self.owed
+
+    @invariant()
     def nobody_waits_two_seconds_in_silence(self) -> None:
         if self.phase == "ended" or not self.desk.busy:
             self.waiting_since = None
@@ -244,5 +313,5 @@ class World(RuleBasedStateMachine):
         assert all(count == 1 for count in self.done.values())
 
 
-World.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+World.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
 TestToolsUnderFire = World.TestCase

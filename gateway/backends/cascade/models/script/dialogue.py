@@ -12,10 +12,11 @@ from dataclasses import replace
 
 from gateway.backends.cascade.models.script.format import Intent, Script
 from gateway.backends.cascade.models.script.progress import INTENT, Progress
-from gateway.backends.cascade.models.script.state import Plan, State, was_heard
-from gateway.backends.cascade.models.script.templates import render
+from gateway.backends.cascade.models.script.state import Call, Plan, State, was_heard
 from gateway.backends.cascade.models.script.understanding import Found, Listening, Value
 from gateway.events import Entry, Json
+from gateway.plumbing.templates import render
+from turn.consent import verdict
 
 CALL_NOTE = "call"
 """The name of a note whose data are the variables of the call."""
@@ -74,8 +75,39 @@ class Dialogue:
         state = replace(state, heard=heard, spoken=(), plan=replace(plan, must_hear=owed))
         if self.script.tasks[state.task].last:
             state = self._progress.enter(state, state.task)  # the goodbye has to be said again
+        if state.proposed is not None:
+            return self._answered(state, state.proposed, text, clear)
+        return self._heard(state, text, clear, heard.pending)
+
+    def _answered(self, state: State, call: Call, text: str, clear: bool) -> State:
+        """Take what the caller says to a read-back: the gateway judges it, by the same words."""
+        answer = verdict(text, self._language, state.heard.question)
+        if answer == "yes" and clear:
+            return replace(state, plan=Plan(must_hear=state.plan.must_hear))  # it is being done
+        if answer in ("yes", "doubt"):
+            return self._progress.propose_again(state, call)
+        state, step = self._progress.not_agreed(state, call)
+        pending = step.no_fill
+        listening = Listening(self.script, pending, state.slots, False, self._language)
+        found = listening.understand(text)
+        if answer == "no" and not found.slots:
+            question = render(step.no_ask, self._progress.known(state))
+            plan = Plan(question, question, pending, expects="open")
+            asked = {**state.asked, **dict.fromkeys(pending, 1)}
+            return replace(state, plan=plan, asked=asked, misses=0, nudges=0)
+        repeats = any(intent.kind == "repeat" for intent in found.intents)
+        if found.nothing or (repeats and not found.slots):
+            return self._progress.propose_again(state, call)
+        if any(intent.kind == "wait" for intent in found.intents) and not found.slots:
+            pending = ()  # what they say then is no answer to anything, and they are asked again
+        must_hear = state.plan.must_hear
+        heard = replace(state.heard, question="", pending=pending)
+        state = replace(state, heard=heard, plan=Plan(must_hear=must_hear))
+        return self._heard(state, text, clear, pending)
+
+    def _heard(self, state: State, text: str, clear: bool, pending: tuple[str, ...]) -> State:
         again = state.misses > 0
-        listening = Listening(self.script, heard.pending, state.slots, again, self._language)
+        listening = Listening(self.script, pending, state.slots, again, self._language)
         found = listening.understand(text)
         if not found.words.norm:
             return self._repeat(state)

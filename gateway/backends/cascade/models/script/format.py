@@ -97,6 +97,10 @@ class Step:
     "said when it did not work; then the task that takes over is begun"
     slow: str = ""
     "said when a write is not done in time; then the task is over"
+    no_ask: str = ""
+    "asked when the caller does not want what was read back to them"
+    no_fill: tuple[str, ...] = ()
+    "the slots that an answer to a read-back may fill anew"
     retry: tuple[str, ...] = ()
     "slots and results to forget after a failure, so that the task finds another way"
     say: str = ""
@@ -214,7 +218,7 @@ def _mistakes(script: Script) -> Iterator[tuple[str, str]]:
             path = f"tasks.{name}.steps[{at}]"
             if sum(bool(part) for part in (step.fill, step.tool, step.say)) != 1:
                 yield path, "a step has exactly one of fill, tool and say"
-            yield from _unknown(path, "slot", step.fill, script.slots)
+            yield from _unknown(path, "slot", (*step.fill, *step.no_fill), script.slots)
             for each in step.fill:
                 if each in script.slots and not script.slots[each].ask:
                     yield f"slots.{each}", f"ask is missing; the task {name} asks for it"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from gateway.backends.cascade.models.script.format import EXPECTS, Script, Step
 from gateway.backends.cascade.models.script.state import Call, Plan, State
-from gateway.backends.cascade.models.script.templates import Known, holds, render, value
 from gateway.events import Json
+from gateway.plumbing.templates import Known, holds, render, value
 
 INTENT = "@"
 """Begins the result name of a tool that an intent asked for."""
@@ -157,6 +157,8 @@ class Progress:
         wanted = json.dumps(call.arguments, sort_keys=True, default=str)
         if state.made.get(into) == wanted and into in state.results:
             return state
+        if state.asked.get(into, 0) >= TIMES:
+            return self.give_up(state, [self.script.lines.lost])
         results = {name: result for name, result in state.results.items() if name != into}
         text = " ".join([*said, render(step.before, self.known(state))]).strip()
         return replace(
@@ -173,12 +175,17 @@ class Progress:
 
     def result(self, state: State, name: str, data: Json) -> State:
         """Take a tool's answer and go on."""
+        proposed = state.proposed
         call = next((call for call in state.plan.calls if call.name == name), None)
+        if call is None and proposed is not None and proposed.name == name:
+            call = proposed  # the caller agreed
         if call is None:
             return state  # of a plan that was given up
-        state = replace(state, results={**state.results, call.into: data})
+        if data.get("status") == "asked":
+            return self._proposed(state, call, str(data.get("question", "")))
+        state = replace(state, results={**state.results, call.into: data}, proposed=None)
         error = data.get("error")
-        if error == "cancelled":
+        if error in ("cancelled", "not_yet"):
             return self._unmade(state, call.into)
         must_hear = state.plan.must_hear
         if call.into.startswith(INTENT):
@@ -187,8 +194,6 @@ class Progress:
             said = [render(text, {**self.known(state), name: data})]
             return self.advance(state, said, frozenset(), must_hear)
         _, step = self._step_of(call.into)
-        if error == "needs_yes":
-            return self.advance(self._unagreed(self._unmade(state, call.into)), [], frozenset())
         if error:
             return self._failed(state, step, call.into)
         if data.get("status") == "running":
@@ -233,10 +238,19 @@ class Progress:
     def _unmade(self, state: State, into: str) -> State:
         return replace(state, made={n: a for n, a in state.made.items() if n != into})
 
-    def _unagreed(self, state: State) -> State:
-        """Take every yes of the present task back."""
-        fills = {name for step in self.script.tasks[state.task].steps for name in step.fill}
-        return replace(state, agreed={n: q for n, q in state.agreed.items() if n not in fills})
+    def _proposed(self, state: State, call: Call, question: str) -> State:
+        """The gateway asks the caller; what they say is the answer to that."""
+        plan = Plan(question=question, expects="yes_no", must_hear=state.plan.must_hear)
+        asked = {**state.asked, call.into: state.asked.get(call.into, 0) + 1}
+        return replace(state, plan=plan, proposed=call, asked=asked)
+
+    def propose_again(self, state: State, call: Call) -> State:
+        """No plain yes came: ask for the same tool, and so for the same answer, once more."""
+        return self.advance(self._unmade(state, call.into), [], frozenset())
+
+    def not_agreed(self, state: State, call: Call) -> tuple[State, Step]:
+        """Let go of what the caller did not agree to; give the step that wanted it, too."""
+        return replace(self._unmade(state, call.into), proposed=None), self._step_of(call.into)[1]
 
     def _step_of(self, into: str) -> tuple[str, Step]:
         for name, task in self.script.tasks.items():

@@ -48,6 +48,8 @@ class State:
     results: Mapping[str, Json] = field(default_factory=dict)
     made: Mapping[str, str] = field(default_factory=dict)
     "results by name, with the arguments they were asked for with"
+    proposed: Call | None = None
+    "what the caller is asked to agree to, by the gateway"
     agreed: Mapping[str, str] = field(default_factory=dict)
     "yes-or-no slots, with the question that was answered"
     told: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.backends.cascade.models.script.templates import holds, render, value
+from gateway.plumbing.templates import holds, render, value
 
 KNOWN = {
     "name": "Jack",

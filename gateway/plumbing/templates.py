@@ -70,4 +70,17 @@ def _filled(text: str, known: Known) -> str | None:
 def _said(found: object) -> str:
     if isinstance(found, Mapping):
         return _said(found.get("value"))
+    if isinstance(found, list | tuple):
+        return ", ".join(map(_said, found))
     return "" if found is None or found is False else str(found)
+
+
+def gaps(text: str) -> tuple[str, ...]:
+    """List the names that a text has gaps for, in order, without what hangs on their dots."""
+    return tuple(dict.fromkeys(gap.split(".")[0] for gap in _GAP.findall(text)))
+
+
+def unfilled(text: str, known: Known) -> tuple[str, ...]:
+    """List the gaps outside brackets for which nothing is known."""
+    bare = _PART.sub("", text)
+    return tuple(gap for gap in _GAP.findall(bare) if not _said(look_up(known, gap)))
