@@ -14,7 +14,6 @@ from gateway.doors.callees import check_pattern, plain
 from gateway.tools.builtins import BUILTINS
 from gateway.tools.endpoints import HttpEndpoint, McpServer
 from gateway.tools.hours import OpeningHours
-from turn.consent import knows
 
 Seconds = Annotated[float, Meta(ge=0)]
 Key = Annotated[str, Meta(pattern="^[0-9A-D*#]$")]
@@ -202,12 +201,6 @@ def _tool_mistakes(agent: AgentFile, tool: ToolEntry, path: str) -> Iterator[tup
         yield path, "transfer needs at least one target under transfers"
     if tool.mcp and tool.mcp not in agent.servers:
         yield f"{path}.mcp", f'there is no "{tool.mcp}" under servers{_list(agent.servers)}'
-    if tool.confirm and not knows(agent.language):
-        yield (
-            f"{path}.confirm",
-            f'what counts as a yes in "{agent.language}" is not known, so that nothing could be '
-            "confirmed",
-        )
 
 
 def _list(names: Mapping[str, object]) -> str:

@@ -22,6 +22,7 @@ from gateway.events import CallInfo, Entry
 from gateway.plumbing.toml_file import Mistake, TomlError, TomlFile, decode, read
 from gateway.ports import ToolSpec
 from gateway.tools.builtins import BUILTINS, CALL_TOOLS
+from gateway.tools.checking import wrong
 from gateway.tools.context import ToolContext
 from gateway.tools.functions import FunctionTool, function_tool
 from gateway.tools.http import HttpTool
@@ -199,26 +200,53 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
     modules: list[Path] = []
     for at, entry in enumerate(file.tools):
         try:
+            tool = _tool(path.parent, entry)
+            spec = next(_call_tools(file, entry), None) if tool is None else tool.spec
+            if spec is not None:
+                _check(spec, file, tools, source, at)
             if entry.python:
-                tool = _python(path.parent, entry)
                 own = path.parent / entry.python.partition(":")[0]
                 modules += [own] if own.suffix == ".py" and own not in modules else []
+            if tool is not None:
                 tools[tool.spec.name] = tool
-            elif entry.builtin and entry.builtin not in CALL_TOOLS:
-                stored = message_tools()[entry.builtin]
-                tools[entry.builtin] = replace(stored, spec=as_wished(stored.spec, entry))
-            elif entry.http is not None:
-                spec = ToolSpec(entry.name, "", entry.http.parameters)
-                tools[entry.name] = HttpTool(as_wished(spec, entry), entry.http, entry.retries)
+        except TomlError as error:
+            raise placed(path, error) from None
         except ValueError as error:
             where = f"tools[{at}]"
-            wrong = (Mistake(where, source.line(where), str(error)),)
-            raise placed(path, TomlError(source.name, wrong)) from None
+            found = (Mistake(where, source.line(where), str(error)),)
+            raise placed(path, TomlError(source.name, found)) from None
     return tools, modules
 
 
-def _call_tools(file: AgentFile) -> Iterator[ToolSpec]:
-    for entry in file.tools:
+def _tool(folder: Path, entry: ToolEntry) -> Tool | None:
+    """Make a tool that needs no connection and does not act on the call itself."""
+    if entry.python:
+        return _python(folder, entry)
+    if entry.builtin and entry.builtin not in CALL_TOOLS:
+        stored = message_tools()[entry.builtin]
+        return replace(stored, spec=as_wished(stored.spec, entry))
+    if entry.http is not None:
+        spec = ToolSpec(entry.name, "", entry.http.parameters)
+        return HttpTool(as_wished(spec, entry), entry.http, entry.retries)
+    return None
+
+
+def _check(
+    spec: ToolSpec, file: AgentFile, others: Mapping[str, Tool], source: TomlFile, at: int
+) -> None:
+    """Raise TomlError for what is wrong with a tool."""
+    where = f"tools[{at}]"
+    found = [
+        (f"{where}.{setting}" if f"{where}.{setting}" in source.lines else where, said)
+        for setting, said in wrong(spec, file.language)
+    ]
+    if spec.name in others:
+        found.append((where, f'there is another tool named "{spec.name}"'))
+    _refuse(source, iter(found))
+
+
+def _call_tools(file: AgentFile, *entries: ToolEntry) -> Iterator[ToolSpec]:
+    for entry in entries or file.tools:
         if entry.builtin not in CALL_TOOLS:
             continue
         spec = as_wished(BUILTINS[entry.builtin], entry)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+from gateway.agents.format import ToolEntry
 from gateway.agents.loading import Agent, as_wished
 from gateway.agents.places import placed
 from gateway.plumbing.toml_file import Mistake, TomlError
+from gateway.ports import ToolSpec
+from gateway.tools.checking import wrong
 from gateway.tools.context import ToolFailed
 from gateway.tools.endpoints import McpServer
 from gateway.tools.mcp import CONNECT_SECONDS, McpConnection
@@ -41,11 +44,11 @@ class ToolServers:
             where = f"tools[{at}]"
             try:
                 connection = self._connection(entry.mcp, agent.file.servers[entry.mcp])
-                change = partial(as_wished, entry=entry)
+                change = partial(_wished, entry=entry, agent=agent)
                 found |= await connection.tools(entry.name, change, seconds)
             except (ToolFailed, ValueError) as error:
-                wrong = (Mistake(where, agent.source.line(where), str(error)),)
-                raise placed(agent.path, TomlError(agent.source.name, wrong)) from None
+                mistakes = (Mistake(where, agent.source.line(where), str(error)),)
+                raise placed(agent.path, TomlError(agent.source.name, mistakes)) from None
         return agent.with_tools(found)
 
     def _connection(self, name: str, server: McpServer) -> McpConnection:
@@ -55,3 +58,13 @@ class ToolServers:
             if self._group is not None:
                 self._group.create_task(known.run())
         return known
+
+
+def _wished(spec: ToolSpec, entry: ToolEntry, agent: Agent) -> ToolSpec:
+    """Change a tool as the agent's file wishes; raise ValueError for what is wrong with it."""
+    wished = as_wished(spec, entry)
+    for _, said in wrong(wished, agent.file.language):
+        raise ValueError(f"{wished.name}: {said}")
+    if wished.name in {own.name for own in agent.specs}:
+        raise ValueError(f'there is another tool named "{wished.name}"')
+    return wished

@@ -25,6 +25,8 @@ LIMIT = 64 * 1024
 WRITE_SECONDS = 60.0
 """A write is waited for this long at most; the caller was told long before."""
 
+_GAP = re.compile(r"\{(\w+)\}")
+
 AGAIN = frozenset((429, 502, 503, 504))
 """Answers of a server that may well answer the next time."""
 
@@ -44,6 +46,10 @@ class HttpTool:
 
     def __post_init__(self) -> None:
         self._headers = with_secrets(self.endpoint.headers)
+        declared = self.endpoint.parameters.get("properties", {})
+        for name in _GAP.findall(self.endpoint.url):
+            if name not in declared:
+                raise ValueError(f"http.url: {{{name}}} is not among the parameters' properties")
 
     async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Make the request; raise ToolFailed for every answer that is none."""

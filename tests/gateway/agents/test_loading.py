@@ -132,6 +132,32 @@ def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
             'agent.toml:4:1: tools[0].confirm: what counts as a yes in "xx" is not known',
         ),
         (
+            '[[tools]]\npython = "agents.workshop.tools:book"\nconfirm = true',
+            "agent.toml:3:1: tools[0].confirm: say is missing",
+        ),
+        (
+            '[[tools]]\npython = "agents.workshop.tools:book"\nconfirm = true\nsay = "Book {dya}?"',
+            "agent.toml:4:1: tools[0].say: there is no argument {dya}; there are: day, first_name",
+        ),
+        (
+            '[[tools]]\nname = "get status"\nhttp = { url = "https://a.example" }',
+            'agent.toml:2:1: tools[0].name: "get status" is refused by servers of models',
+        ),
+        (
+            '[[tools]]\nname = "get"\nhttp = { url = "https://a.example/{id}" }',
+            "agent.toml:1:3: tools[0]: http.url: {id} is not among the parameters' properties",
+        ),
+        (
+            '[[tools]]\nname = "get"\n[tools.http]\nurl = "https://a.example/{id}"\n'
+            'parameters = { type = "object", properties = { id = { type = "text" } } }',
+            'agent.toml:1:3: tools[0]: parameters.id.type: there is no type "text"; there are: ',
+        ),
+        (
+            '[[tools]]\npython = "agents.workshop.tools:find_times"\n'
+            '[[tools]]\npython = "agents.workshop.tools:opening_hours"\nname = "find_times"',
+            'agent.toml:3:3: tools[1]: there is another tool named "find_times"',
+        ),
+        (
             '[[tools]]\npython = "agents.workshop.tools:book"\neffect = "read"\nconfirm = true',
             "agent.toml:1:3: tools[0]: confirm is for writes",
         ),

@@ -26,6 +26,9 @@ WRITE = ToolSpec("send", "", {}, effect="write")
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
+BY_ID = {"type": "object", "properties": {"id": {"type": "string"}}}
+
+
 class Server:
     """Answers requests as a test says, and keeps them."""
 
@@ -69,7 +72,7 @@ def cut_off(request: httpx.Request) -> httpx.Response:
 
 def test_arguments_go_into_the_address_and_the_query(tmp_path: Path) -> None:
     server = Server(httpx.Response(200, json={"ok": True}))
-    where = HttpEndpoint("https://example.com/cars/{id}")
+    where = HttpEndpoint("https://example.com/cars/{id}", parameters=BY_ID)
     assert ask(server, tmp_path, {"id": "a/b", "full": True}, endpoint=where) == {"ok": True}
     assert str(server.requests[0].url) == "https://example.com/cars/a%2Fb?full=true"
 
@@ -102,7 +105,12 @@ def test_text_is_a_result_and_errors_are_failures(tmp_path: Path) -> None:
         ask(Server(httpx.Response(200, text="x" * (LIMIT + 1))), tmp_path, {})
     assert failed.value.code == "too_large"
     with pytest.raises(ToolFailed) as failed:
-        ask(Server(), tmp_path, {}, endpoint=HttpEndpoint("https://example.com/{id}"))
+        ask(
+            Server(),
+            tmp_path,
+            {},
+            endpoint=HttpEndpoint("https://example.com/{id}", parameters=BY_ID),
+        )
     assert failed.value.message == "missing: id"
 
 
