@@ -54,7 +54,7 @@ def tell(state: CallState, now: float) -> Effects:
     assert reply is not None
     for news in state.news:
         news.tried = True
-        state.tools.writes.follow(news.run, reply.id)
+        state.tools.writes.work.follow(news.run, reply.id)
     return effects
 
 

@@ -173,7 +173,7 @@ def _time_passed(state: CallState, now: float) -> Effects:
 def _idle(state: CallState, now: float) -> Effects:
     if state.phase != "open" or state.caller_speaking or state.speech.sounding():
         return []
-    if state.tools.writes.at_work:  # it is told when it is over
+    if state.tools.writes.work.busy:  # it is told when it is over
         state.waits.idle = now + state.settings.idle_seconds
         return []
     state.idle_asked += 1

@@ -103,7 +103,7 @@ def call_ended(state: CallState, now: float) -> Effects:
 
 def leave(state: CallState, now: float) -> Effects:
     """Do what the call ends with, once no write is under way any more."""
-    if state.tools.writes.at_work:
+    if state.tools.writes.work.busy:
         state.waits.ending = now + LOOK_SECONDS
         return []
     return state.leave()

@@ -32,9 +32,8 @@ class Deed:
 
     run: str
     "its id in the call"
-    name: str
-    arguments: Json
     spec: ToolSpec
+    arguments: Json
     key: str
     replies: set[int]
     "the replies in which it is this deed that is meant when it is asked for again"
@@ -51,6 +50,11 @@ class Deed:
     result: Json = field(default_factory=dict)
     outcome: Outcome = "done"
     seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.spec.name
 
     def finish(self, result: Json, outcome: Outcome, now: float) -> None:
         """Take its outcome."""
@@ -76,7 +80,7 @@ class Deeds:
         again = bool(alike) and alike[-1].outcome in ("failed", "uncertain")
         before = len({deed.key for deed in self._all})
         key = alike[-1].key if again else write_key(self.call_id, spec.name, arguments, before)
-        deed = Deed(run, spec.name, arguments, spec, key, {reply}, agreed)
+        deed = Deed(run, spec, arguments, key, {reply}, agreed)
         self._all.append(deed)
         return deed
 

@@ -78,7 +78,7 @@ class ToolDesk:
         if read is not None:
             read.finish(event.result, event.outcome, now)
             return self._settle(now)
-        effects = self.writes.answered(event, now)
+        effects = self.writes.work.answered(event, now)
         return effects + self._settle(now)
 
     def answer(self, text: str, now: float, *, heard: bool) -> Effects:
@@ -124,7 +124,7 @@ class ToolDesk:
         """The call is over: reads stop; what is left of the writes is done, in its order."""
         reads = [ask for ask in self._asks if ask.state == "running"]
         effects: Effects = [CancelTool(ask.run) for ask in reads]
-        return effects + self.writes.call_ended()
+        return effects + self.writes.work.call_ended()
 
     def sounding(self) -> None:
         """The caller hears the agent."""
@@ -145,11 +145,11 @@ class ToolDesk:
                 ask.finish(STILL_RUNNING, "timeout", now)
                 if ask.deed is not None:
                     ask.deed.late = True
-        effects += self.writes.time_passed(now)
+        effects += self.writes.work.time_passed(now)
         effects += self._settle(now)
         due = self._filler.deadline
         if due is not None and due <= now:
-            effects.append(SayFiller(self._waited_for()[0].filler))
+            effects.append(SayFiller(self._wait(now)[0].filler))
             self._filler.said(now)
         return effects
 
@@ -157,7 +157,7 @@ class ToolDesk:
     def deadline(self) -> float | None:
         """Loop seconds at which `time_passed` is wanted next."""
         moments = [ask.due for ask in self._asks if ask.due is not None]
-        moments += self.writes.moments()
+        moments += self.writes.work.moments()
         moments += [
             self._asks.round(reply).last + BURST
             for reply in self._asks.replies()
@@ -169,7 +169,7 @@ class ToolDesk:
     @property
     def busy(self) -> bool:
         """A write runs whose answer is awaited: nothing is drafted and no cut-in is taken."""
-        return bool(self.writes.waited_for())
+        return bool(self.writes.work.waited_for())
 
     def owes(self, reply: int) -> bool:
         """Say whether something that a reply asked for is not answered."""
@@ -223,10 +223,9 @@ class ToolDesk:
             ends,
         )
 
-    def _waited_for(self) -> list[ToolSpec]:
-        """List what a caller who has finished their turn waits for."""
+    def _wait(self, now: float) -> list[ToolSpec]:
+        """List what a caller who has finished their turn waits for; the silence over it counts."""
         reads = [ask.spec for ask in self._asks.waited_for() if ask.spec is not None]
-        return reads + self.writes.waited_for()
-
-    def _wait(self, now: float) -> None:
-        self._filler.wait(bool(self._waited_for()), now)
+        waited = reads + self.writes.work.waited_for()
+        self._filler.wait(bool(waited), now)
+        return waited
