@@ -27,6 +27,7 @@ from gateway.call.pacer import Pacer
 from gateway.doors.judgement import Doors, Keys
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.codec import wire_form
 from media.frame import AudioFrame
@@ -93,6 +94,10 @@ class _Answer:
 
     def knows(self, agent: str) -> bool:
         return agent != "nobody"
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        """Stop: none is refused here."""
+        raise AssertionError(call)
 
     def begin(self, leg: Leg) -> None:
         """Talk."""

@@ -42,6 +42,7 @@ from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import settled_owner
 from gateway.lines.webrtc.line import WebrtcLine
 from gateway.lines.webrtc.settings import WebrtcSettings
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import FRAME_SECONDS, AudioFrame
 from media.opus import CLOCK
@@ -95,6 +96,9 @@ class Agents:
 
     def knows(self, agent: str) -> bool:
         return agent != "nobody"
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        raise AssertionError(call)
 
     def begin(self, leg: Leg) -> None:
         self.echoes.append(Echo(leg, self.pacer))

@@ -75,6 +75,49 @@ class CallStartedLogged(_Logged, frozen=True, kw_only=True):
     first takes the name, and this one's has `.2` before the ending"""
 
 
+class CallRefusedLogged(_Logged, frozen=True, kw_only=True):
+    """A call was not taken; it has no other lines, and `call` is empty."""
+
+    line: str
+    direction: Literal["inbound", "outbound"]
+    cause: str
+    """why, in one word: `calls` (as many as may be), `late` (sound would come late), `connecting`,
+    `ports`, `draining`, `unknown_agent`, `forbidden`, `signature`, `account`, `no_token`,
+    `no_route`, `unproven`, `encryption`, `offer`, `media`, `toll`, or what the WebRTC page names as
+    `kind`"""
+    said: str | None = None
+    "the same in more words"
+    agent: str | None = None
+    "who would have answered"
+    caller: Number | None = msgspec.field(name="from", default=None)
+    callee: Number | None = msgspec.field(name="to", default=None)
+    host: Number | None = None
+    "address that asked"
+    known_as: str | None = None
+    "by which the far side knows the call: Twilio's CallSid, SIP's Call-ID"
+    code: int | None = None
+    "status that the far side was told"
+    count: int | None = None
+    "so many more within a second, for which there is no line of their own"
+
+
+class CallFailedLogged(_Logged, frozen=True, kw_only=True):
+    """A call that was placed was not answered; it has no other lines."""
+
+    line: str
+    outcome: str
+    "`busy`, `no_answer`, `refused`, `not_found`, `cancelled`, `timeout`, `failed`"
+    agent: str
+    caller: Number | None = msgspec.field(name="from", default=None)
+    callee: Number = msgspec.field(name="to")
+    code: int | None = None
+    "last status of the far side"
+    said: str | None = None
+    "the far side's words"
+    seconds: Seconds | None = None
+    "how long it was tried"
+
+
 class AnsweredByLogged(_Logged, frozen=True, kw_only=True):
     """Who or what answered a call that was placed, as far as can be heard."""
 
@@ -380,6 +423,8 @@ class LogLostLogged(_Logged, frozen=True, kw_only=True):
 
 LogEvent = (
     CallStartedLogged
+    | CallRefusedLogged
+    | CallFailedLogged
     | AnsweredByLogged
     | CallerSpokeLogged
     | TurnEndedLogged

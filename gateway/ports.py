@@ -35,7 +35,7 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
-from gateway.log_events import LogEvent
+from gateway.log_events import CallFailedLogged, CallRefusedLogged, LogEvent
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
 
@@ -157,6 +157,9 @@ class Answer(Protocol):
 
         To be freed once, right before `begin` or when the call comes to nothing; more is harmless.
         """
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        """Take a call that was refused, for whatever reason, or was placed and not answered."""
 
     def begin(self, leg: Leg) -> None:
         """Run a call on an answered leg, in the background, until it ends."""

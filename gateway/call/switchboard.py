@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
 
 from gateway.call.call import Call
 from gateway.call.pacer import Pacer
+from gateway.call.refusals import Missed, Refusals
 from gateway.events import EndAsked
 from gateway.ports import Free, Leg, Refusal
 
@@ -43,7 +44,9 @@ class Switchboard:
         make_call: Callable[[Leg], Call],
         knows: Callable[[str], bool],
         settings: AdmissionSettings,
+        write: Callable[[Missed], None] = lambda missed: None,
     ) -> None:
+        """`write` logs what concerns no call that is in progress."""
         self._pacer = pacer
         self._make_call = make_call
         self._knows = knows
@@ -55,8 +58,10 @@ class Switchboard:
         self._draining = False
         self._empty = asyncio.Event()
         self._empty.set()
-        self.refused = 0
         self.begun = 0
+        self._write = write
+        self._refusals = Refusals()
+        self._timer: asyncio.TimerHandle | None = None
 
     # --- the lines' side -----------------------------------------------------------------------
 
@@ -64,7 +69,6 @@ class Switchboard:
         """Say whether one more call may come."""
         refusal = self._refusal(agent)
         if refusal is not None:
-            self.refused += 1
             self._tell(agent, refusal)
         return refusal
 
@@ -80,6 +84,24 @@ class Switchboard:
             case _:
                 pass
         log.info("call_refused", calls=len(self._calls), **fields)
+
+    def missed(self, call: Missed) -> None:
+        """Write down a call that never came to be; of a flood, some and a sum."""
+        loop = asyncio.get_running_loop()
+        for told in self._refusals.take(call, loop.time()):
+            self._write(told)
+        if self._timer is None and self._refusals.deadline is not None:
+            self._timer = loop.call_at(self._refusals.deadline, self._sum_up)
+
+    def _sum_up(self) -> None:
+        self._timer = None
+        for told in self._refusals.time_passed(asyncio.get_running_loop().time()):
+            self._write(told)
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Count the calls that never came to be, by cause."""
+        return self._refusals.counted
 
     def would_refuse(self) -> Refusal | None:
         """Say why a call for any agent would be refused now."""

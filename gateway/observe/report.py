@@ -87,6 +87,10 @@ class Report:
     drafts: Drafts = Drafts()
     tools: Mapping[str, Tool] = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, int] = field(default_factory=dict)
+    "calls that were not taken, by cause"
+    failed: Mapping[str, int] = field(default_factory=dict)
+    "calls that were placed and not answered, by what came of them"
     bad_lines: int = 0
 
 
@@ -111,6 +115,8 @@ def report(files: Sequence[Path], since: datetime | None = None) -> Report:
             drafts=_drafts(asked),
             tools=_tools(asked),
             faults=asked.groups("event = 'fault'", "part"),
+            refused=asked.groups("event = 'call_refused'", "cause", "count"),
+            failed=asked.groups("event = 'call_failed'", "outcome"),
             bad_lines=bad,
         )
 
@@ -188,9 +194,11 @@ class _Asked:
     def count(self, where: str) -> int:
         return int(self.row(f"select count(*) from log where {where}")[0])
 
-    def groups(self, where: str, name: str) -> dict[str, int]:
+    def groups(self, where: str, name: str, count: str = "") -> dict[str, int]:
+        """Count lines by a field; `count` names the field of lines that stand for several."""
+        each = f"coalesce(try_cast(line->>'$.{count}' as bigint), 1)" if count else "1"
         rows = self.base.execute(
-            f"select coalesce(line->>'$.{name}', '') as name, count(*) as number "
+            f"select coalesce(line->>'$.{name}', '') as name, sum({each}) as number "
             f"from log where {where} group by name order by number desc, name"
         ).fetchall()
         return {str(name): int(number) for name, number in rows}

@@ -71,6 +71,8 @@ def _facts(report: Report) -> Table:
         "played on over": _counts(_dismissed(report.cut_ins)),
         "drafts": _drafts(report.drafts),
         "tools": "\n".join(_tool(name, tool) for name, tool in report.tools.items()),
+        "calls refused": _counts(report.refused),
+        "calls not answered": _counts(report.failed),
         "faults": _counts(report.faults) or "none",
         "unreadable lines": str(report.bad_lines or ""),
     }

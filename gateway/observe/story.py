@@ -24,6 +24,8 @@ from gateway.log_events import (
     BackchannelLogged,
     CallEndedLogged,
     CallerSpokeLogged,
+    CallFailedLogged,
+    CallRefusedLogged,
     CallStartedLogged,
     DeedLogged,
     DraftLogged,
@@ -114,6 +116,10 @@ class Story:
         match told:
             case CallStartedLogged():
                 return [self._begin(line, told)]
+            case CallRefusedLogged():
+                return [self._row(line, "", _refused(told), style="red")]
+            case CallFailedLogged():
+                return [self._row(line, "", _failed(told), style="red")]
             case CallEndedLogged():
                 self._calls.pop(line.call, None)
                 return [self._end(line, told)]
@@ -303,6 +309,20 @@ def _tool(tool: ToolLogged) -> Text:
     if tool.seconds is not None:
         facts.append(f"{tool.seconds:.2f} s")
     return said.append("".join(f" · {fact}" for fact in facts if fact), QUIET)
+
+
+def _refused(call: CallRefusedLogged) -> Text:
+    said = Text(f"{printable(call.line)} call refused: {printable(call.cause)}", "red")
+    if call.count is not None:
+        return said.append(f" · {call.count} more within a second", QUIET)
+    facts = [call.caller or call.host or "", f"for {call.agent}" if call.agent else "", call.said]
+    return said.append("".join(f" · {printable(fact)}" for fact in facts if fact), QUIET)
+
+
+def _failed(call: CallFailedLogged) -> Text:
+    said = Text(f"call to {printable(call.callee)} failed: {printable(call.outcome)}", "red")
+    facts = [str(call.code or ""), call.said or "", f"of {call.agent}"]
+    return said.append("".join(f" · {printable(fact)}" for fact in facts if fact), QUIET)
 
 
 def _fault(fault: FaultLogged) -> Text:

@@ -62,7 +62,8 @@ def _figures(watch: Watch) -> dict[str, object]:
     return {
         "calls": len(watch.switchboard.calls),
         "begun": watch.switchboard.begun,
-        "refused": watch.switchboard.refused,
+        "refused": sum(watch.switchboard.refused.values()),
+        "refused_by_cause": dict(watch.switchboard.refused),
         "ended": dict(watch.journal.tally.ended),
         "faults": dict(watch.journal.tally.faults),
         "ticks": late.ticks,

@@ -93,7 +93,9 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
             crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
         )
         pacer, watchdog = Pacer(time.sleep), Watchdog(journal.process)
-        switchboard = Switchboard(pacer, exchange.make, crew.knows, _admission(settings))
+        switchboard = Switchboard(
+            pacer, exchange.make, crew.knows, _admission(settings), journal.process.write
+        )
         needs = LineNeeds(switchboard, settings.agents.default, doors, partial(_speak, crew))
         lines = Lines(settings, needs)
         pages = site(settings, switchboard, crew.names, lines.standings, doors)

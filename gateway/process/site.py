@@ -35,7 +35,7 @@ def site(
             settings.agents.default,
             calls.total(),
             switchboard.begun,
-            switchboard.refused,
+            sum(switchboard.refused.values()),
         )
 
     path = settings.log.path

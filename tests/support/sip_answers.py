@@ -9,6 +9,7 @@ import numpy as np
 
 from gateway.call.pacer import Pacer
 from gateway.events import CallerGone, CallerKey, TransferEnded
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import AudioFrame
 
@@ -78,6 +79,7 @@ class Parties:
         self.pacer = Pacer()
         self.refusal: Refusal | None = None
         self.all: list[Party] = []
+        self.turned_away: list[CallRefusedLogged | CallFailedLogged] = []
         self.arrived = asyncio.Event()
         self._echo = echo
         self._sound = sound
@@ -93,6 +95,10 @@ class Parties:
     def knows(self, agent: str) -> bool:
         """Know every agent but one."""
         return agent != "nobody"
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        """Keep what was refused."""
+        self.turned_away.append(call)
 
     def begin(self, leg: Leg) -> None:
         """Take the call."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.lines.rtp.offer import Srtp
-from gateway.lines.sip.identity import called_number
+from gateway.lines.sip.dialogs.vocabulary import Over
+from gateway.lines.sip.identity import called_number, caller_of
 from gateway.lines.sip.message.digest import Challenges, Unproved
-from gateway.lines.sip.message.message import Request
+from gateway.lines.sip.message.message import Request, call_id, clean
 from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 from gateway.lines.sip.transactions.hop import Hop
 from gateway.lines.sip.transport.guard import Guard
+from gateway.log_events import CallRefusedLogged
 from gateway.ports import Answer, Refusal
 
 
@@ -37,6 +39,10 @@ class Rejection:
     "the user that somebody failed to prove to be"
     attempt: bool = False
     "they tried, and failed"
+    cause: str = ""
+    "in one word, for the log; empty: it is only asked for proof"
+    agent: str | None = None
+    "who would have answered"
 
 
 class Admission:
@@ -67,20 +73,23 @@ class Admission:
             proof = self._challenges.check(request, now)
             if isinstance(proof, Unproved):
                 asked = self._challenges.challenge(request, now)
-                return Rejection(401, proof.why, asked, proof.claimed, proof.attempt)
+                cause = "unproven" if proof.attempt else ""
+                return Rejection(401, proof.why, asked, proof.claimed, proof.attempt, cause)
             user = proof
         elif trunk is None and not self._named(hop.host):
-            return Rejection(403, "an address that nobody named calls")
+            return Rejection(403, "an address that nobody named calls", cause="forbidden")
         srtp = self._srtp(hop, trunk)
         if srtp is None:
-            return Rejection(488, "SRTP is required, and keys may only come over TLS")
+            return Rejection(
+                488, "SRTP is required, and keys may only come over TLS", cause="encryption"
+            )
         agent = self._settings.agent_for(called_number(request), trunk)
         if agent is None:
-            return Rejection(404, "no route for this number")
+            return Rejection(404, "no route for this number", cause="no_route")
         agent = agent or self._default
         refusal = self._answer.admit(agent)
         if refusal is not None:
-            return rejection(refusal)
+            return rejection(refusal, agent)
         return Verdict(agent, srtp, name, user)
 
     def _named(self, host: str) -> bool:
@@ -100,6 +109,28 @@ class Admission:
         return None if wanted == "required" else "never"
 
 
+def refused_call(request: Request, hop: Hop, why: Rejection) -> CallRefusedLogged:
+    """Say for the log which call was not taken."""
+    return CallRefusedLogged(
+        line="sip",
+        direction="inbound",
+        cause=why.cause,
+        said=why.why or None,
+        agent=why.agent,
+        caller=caller_of(request, trusted=False),
+        callee=called_number(request),
+        host=hop.host,
+        known_as=clean(call_id(request)),
+        code=why.code or None,
+    )
+
+
+def cause_of(over: Over) -> str:
+    """Say in a word why a call that was let in ended before it was up."""
+    # RFC 3261, section 21.4.26, and its siblings: no media in common.
+    return "media" if over.code in (415, 488, 606) else over.outcome
+
+
 CAUSES = {
     "calls": "as many calls as may be",
     "late": "sound would come late",
@@ -108,7 +139,7 @@ CAUSES = {
 }
 
 
-def rejection(refusal: Refusal) -> Rejection:
+def rejection(refusal: Refusal, agent: str) -> Rejection:
     """Say a refusal in SIP's words."""
     headers: tuple[tuple[str, str], ...] = ()
     if refusal.retry_after:
@@ -116,12 +147,13 @@ def rejection(refusal: Refusal) -> Rejection:
     if refusal.cause:
         # RFC 3261, section 20.43: 399 is for whatever a person or a log is to be told.
         headers += (("Warning", f'399 parley "{CAUSES[refusal.cause]}"'),)
+    cause = refusal.cause or refusal.kind
     match refusal.kind:
         case "busy" if not refusal.retry_after:
-            return Rejection(486, refusal.text or "busy", headers)
+            return Rejection(486, refusal.text or "busy", headers, cause=cause, agent=agent)
         case "busy" | "draining":
-            return Rejection(503, refusal.text or refusal.kind, headers)
+            return Rejection(503, refusal.text or refusal.kind, headers, cause=cause, agent=agent)
         case "unknown_agent":
-            return Rejection(404, refusal.text or "no such agent")
+            return Rejection(404, refusal.text or "no such agent", cause=cause, agent=agent)
         case "forbidden":
-            return Rejection(403, refusal.text or "forbidden")
+            return Rejection(403, refusal.text or "forbidden", cause=cause, agent=agent)

@@ -17,6 +17,7 @@ from gateway.lines.rtp.media_socket import MediaSockets
 from gateway.lines.rtp.offer import Agreement, LocalMedia, Negotiation, Srtp
 from gateway.lines.rtp.session import SessionSettings
 from gateway.lines.rtp.stream import RtpStream, StreamSettings
+from gateway.lines.sip.admission import Rejection
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.placing import Dial
 from gateway.lines.sip.dialogs.ua import Ground
@@ -26,6 +27,7 @@ from gateway.lines.sip.message.digest import Credentials
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.transactions.hop import Hop
+from gateway.lines.sip.transactions.layer import RequestArrived
 from gateway.ports import Free, no_place
 
 log = structlog.get_logger("sip")
@@ -46,6 +48,8 @@ class Member:
     watch: Watch | None = None
     "is told every report first"
     leg: SipLeg | None = None
+    arrived: RequestArrived | None = None
+    "the INVITE of a call that came in"
     begun: bool = False
     "the gateway has its leg"
     timer: asyncio.TimerHandle | None = None
@@ -84,25 +88,25 @@ class Desk:
 
     # --- beginning
 
-    def admit(self, invited: Invited, srtp: Srtp, describe: Describe) -> Member | None:
-        """Open a call that comes in; None when it was refused after all."""
+    def admit(self, invited: Invited, srtp: Srtp, describe: Describe) -> Member | Rejection | None:
+        """Open a call that comes in; None when it is over already, as `Over` said."""
         arrived, now = invited.arrived, self._loop.time()
         core = self._network.core
         try:
             sockets = MediaSockets.open(self._settings.host, self._settings.rtp_ports)
         except OSError as error:
             log.warning("sip_no_ports", reason=str(error))
-            later = [("Retry-After", "10")]
+            later = (("Retry-After", "10"),)
             self._network.perform(core.refuse(arrived, 503, now, later))
-            return None
+            return Rejection(503, str(error), later, cause="ports")
         ground = self._ground(arrived.hop, sockets.port, srtp, ())
         contact = self._network.contact(arrived.hop, "")
         key, effects = core.open(invited, ground, contact, now)
         if key is None:
             sockets.close()
             self._network.perform(effects)
-            return None
-        member = self._members[key] = Member(key, arrived.hop, sockets, describe)
+            return Rejection(400, "the INVITE begins no call", cause="offer")
+        member = self._members[key] = Member(key, arrived.hop, sockets, describe, arrived=arrived)
         self._network.perform(effects)
         return self._members.get(key) and member
 

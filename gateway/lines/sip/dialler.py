@@ -13,6 +13,7 @@ from gateway.lines.sip.dialogs.vocabulary import HangUp
 from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.toll import Toll
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Answer
 
 Progress = Callable[[str, int], None]
@@ -49,8 +50,31 @@ class Dialler:
         refusal = self._answer.admit(agent)
         identity = token()
         if refusal is not None:
-            refused = rejection(refusal)
+            refused = rejection(refusal, agent)
+            missed = CallRefusedLogged(
+                line="sip",
+                direction="outbound",
+                cause=refused.cause,
+                said=refused.why,
+                agent=agent,
+                callee=order.target,
+            )
+            self._answer.missed(missed)
             return DialOutcome("unavailable", identity, refused.code, refused.why)
+        begun = asyncio.get_running_loop().time()
+        outcome = DialOutcome("cancelled", identity, 0, "given up")
+        try:
+            outcome = await self._dial(order, agent, identity, progress)
+        except OSError as error:
+            outcome = DialOutcome("failed", identity, 0, str(error))
+            raise
+        finally:
+            self._failed(order, agent, outcome, asyncio.get_running_loop().time() - begun)
+        return outcome
+
+    async def _dial(
+        self, order: DialOrder, agent: str, identity: str, progress: Progress | None
+    ) -> DialOutcome:
         route = self.route(order)
         placed = Placed(order, identity, agent, route.trunk, progress)
         free = self._answer.take()
@@ -70,6 +94,22 @@ class Dialler:
         except asyncio.CancelledError:
             self._desk.order(member.key, HangUp("given up"))
             raise
+
+    def _failed(self, order: DialOrder, agent: str, outcome: DialOutcome, seconds: float) -> None:
+        """Write down a call that was placed and not answered."""
+        if outcome.outcome == "answered":
+            return
+        missed = CallFailedLogged(
+            line="sip",
+            outcome=outcome.outcome,
+            agent=agent,
+            caller=order.caller_id or None,
+            callee=order.target,
+            code=outcome.code or None,
+            said=outcome.reason or None,
+            seconds=seconds,
+        )
+        self._answer.missed(missed)
 
     def place(
         self, order: DialOrder, progress: Progress, done: Callable[[DialOutcome], None]

@@ -13,7 +13,7 @@ from gateway.events import CallerKey, CallInfo, TransferEnded
 from gateway.lines.port import Speak, Standing
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
-from gateway.lines.sip.admission import Admission, Rejection, Verdict
+from gateway.lines.sip.admission import Admission, Rejection, Verdict, cause_of, refused_call
 from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.dialogs.core import CallKey, Invited
@@ -136,6 +136,8 @@ class SipLine:
         verdict = self._admission.judge(arrived.request, arrived.hop, now)
         if not isinstance(verdict, Verdict):
             _tell_refusal(arrived.hop.host, verdict)
+            if verdict.cause:
+                self._answer.missed(refused_call(arrived.request, arrived.hop, verdict))
             self.network.perform(core.refuse(arrived, verdict.code, now, verdict.headers))
             return
 
@@ -143,6 +145,9 @@ class SipLine:
             return _describe(arrived.request, verdict, codec)
 
         member = self._desk.admit(invited, verdict.srtp, describe)
+        if isinstance(member, Rejection):
+            self._answer.missed(refused_call(arrived.request, arrived.hop, member))
+            return
         if member is None:
             return
         member.free = self._answer.take()
@@ -187,6 +192,10 @@ class SipLine:
             case TransferWent():
                 self._transfers.went(member, report)
             case Over():
+                if member.arrived is not None and not member.begun:
+                    said = Rejection(report.code, report.reason, cause=cause_of(report))
+                    asked = member.arrived
+                    self._answer.missed(refused_call(asked.request, asked.hop, said))
                 self._desk.over(member, report)
             case Referred():
                 self._transfers.referred(member, report)

@@ -29,6 +29,7 @@ from gateway.lines.twilio.webhook import (
 from gateway.lines.websocket.codes import POLICY_VIOLATION, TRY_AGAIN_LATER
 from gateway.lines.websocket.socket import MediaSocket, SocketLimits, SocketOwner
 from gateway.lines.websocket.upgrade import SocketDoor, UpgradeAsk, UpgradeRefusal
+from gateway.log_events import CallRefusedLogged
 from gateway.ports import Answer
 from media.codec import WireForm
 
@@ -110,7 +111,15 @@ class TwilioLine:
         request = signature.Request(target, ask.headers, socket=True)
         who = self._gate.judge(STREAM, request)
         if isinstance(who, Stranger):
-            log.info("upgrade_refused", host=ask.peer, reason=who.why)
+            missed = CallRefusedLogged(
+                line="twilio",
+                direction="inbound",
+                cause="signature",
+                said=who.why,
+                host=ask.peer,
+                code=403,
+            )
+            self._answer.missed(missed)
             return UpgradeRefusal(403, "forbidden")
         return _Stream(self, ask.peer, who)
 
@@ -122,18 +131,36 @@ class TwilioLine:
         `who` opened its socket.
         """
         if self.settings.account_sid not in ("", start.account_sid):
-            return stream.Refused(POLICY_VIOLATION, "another account")
+            return stream.Refused(POLICY_VIOLATION, "another account", "account")
         if start.call_sid in self.legs:
-            return stream.Refused(POLICY_VIOLATION, "this call has a stream already")
+            return stream.Refused(POLICY_VIOLATION, "this call has a stream already", "doubled")
         ticket = self._ticket(start, who)
         if isinstance(ticket, str):
-            return stream.Refused(POLICY_VIOLATION, ticket)
+            return stream.Refused(POLICY_VIOLATION, ticket, "no_token")
         ticket.free()
         refusal = self._answer.admit(ticket.agent)
         if refusal is None:
             return ticket
         code = TRY_AGAIN_LATER if refusal.kind in ("busy", "draining") else POLICY_VIOLATION
-        return stream.Refused(code, ": ".join(filter(None, (refusal.kind, refusal.cause))))
+        said = ": ".join(filter(None, (refusal.kind, refusal.cause)))
+        return stream.Refused(code, said, refusal.cause or refusal.kind)
+
+    def missed(self, start: wire.StartDetail | None, refused: stream.Refused, peer: str) -> None:
+        """Write down a stream that was not taken."""
+        given = start.custom_parameters if start is not None else {}
+        missed = CallRefusedLogged(
+            line="twilio",
+            direction="inbound",
+            cause=refused.cause,
+            said=refused.reason,
+            agent=given.get("agent"),
+            caller=given.get("from"),
+            callee=given.get("to"),
+            host=peer,
+            known_as=start.call_sid if start is not None else None,
+            code=refused.code,
+        )
+        self._answer.missed(missed)
 
     def _ticket(self, start: wire.StartDetail, who: Who) -> Ticket | str:
         given = start.custom_parameters
@@ -195,6 +222,8 @@ class _Stream:
 
     def __init__(self, line: TwilioLine, peer: str, who: Who) -> None:
         self._who = who
+        self._peer = peer
+        self._started: wire.StartDetail | None = None
         self._line = line
         self._loop = asyncio.get_running_loop()
         self._machine = stream.MediaStream(self._loop.time() + line.settings.start_seconds)
@@ -255,6 +284,7 @@ class _Stream:
     def _start(self, start: wire.StartDetail, form: WireForm) -> None:
         self._disarm()
         self.log = self.log.bind(call_id=start.call_sid)
+        self._started = start
         admitted = self._line.admit(start, self._who)
         if isinstance(admitted, stream.Refused):
             self._refuse(admitted)
@@ -279,6 +309,8 @@ class _Stream:
 
     def _refuse(self, refused: stream.Refused) -> None:
         self.log.info("stream_refused", code=refused.code, reason=refused.reason)
+        if self._leg is None:
+            self._line.missed(self._started, refused, self._peer)
         if self._socket is not None:
             self._socket.close(refused.code, refused.reason)
 

@@ -85,6 +85,8 @@ class Refused:
 
     code: int
     reason: str
+    cause: str = "offer"
+    "the same in one word, for the log"
 
 
 @dataclass(frozen=True, slots=True)

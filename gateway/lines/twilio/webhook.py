@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,8 +20,9 @@ from gateway.doors.table import STATUS_REPORT, VOICE, Door, Who
 from gateway.lines.twilio import signature, twiml
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
+from gateway.log_events import CallRefusedLogged
 from gateway.plumbing.locality import names_this_machine
-from gateway.ports import Answer, Refusal
+from gateway.ports import Answer
 
 VOICE_PATH = "/twilio/voice"
 STREAM_PATH = "/twilio/stream"
@@ -93,17 +95,19 @@ class Webhooks:
             return form
         call_sid = form.get("CallSid", "")
         if not call_sid:
-            log.info("webhook_refused", reason="no CallSid")
+            self._missed(request, "offer", "CallSid is missing", 400)
             return PlainTextResponse("CallSid is missing", 400)
         if self.settings.account_sid not in ("", form.get("AccountSid", "")):
-            log.info("webhook_refused", call_id=call_sid, reason="another account")
+            self._missed(request, "account", "another account", 403, form)
             return PlainTextResponse("another account", 403)
         direction, caller, ours = _parties(form)
         agent = self._agent(request, ours)
         refusal = self.answer.admit(agent)
         if refusal is not None:
+            said, cause = refusal.text or None, refusal.cause or refusal.kind
+            self._missed(request, cause, said, 200, form, agent)
             shown = twiml.shown_number(caller, ours, self.settings)
-            return self._refused(refusal, call_sid, agent, shown)
+            return _xml(twiml.refuse(refusal, self.settings, shown))
         token, free = self.draw(), self.answer.take()
         asyncio.get_running_loop().call_later(self.settings.token_seconds, free)
         ticket = Ticket(call_sid, agent, caller, ours, direction, free)
@@ -128,17 +132,36 @@ class Webhooks:
         wanted: str = request.path_params.get("agent", "") or request.query_params.get("agent", "")
         return wanted or self.settings.numbers.get(ours, "") or self.default_agent
 
-    def _refused(self, refusal: Refusal, call_sid: str, agent: str, shown: str) -> Response:
-        log.info(
-            "call_refused", call_id=call_sid, agent=agent, reason=refusal.kind, cause=refusal.cause
+    def _missed(
+        self,
+        request: Request,
+        cause: str,
+        said: str | None,
+        code: int,
+        form: Mapping[str, str] = MappingProxyType({}),
+        agent: str | None = None,
+    ) -> None:
+        """Write down a call that is not taken."""
+        direction, caller, ours = _parties(form)
+        missed = CallRefusedLogged(
+            line="twilio",
+            direction=direction,
+            cause=cause,
+            said=said,
+            agent=agent,
+            caller=caller or None,
+            callee=ours or None,
+            host=request.client.host if request.client else None,
+            known_as=form.get("CallSid"),
+            code=code,
         )
-        return _xml(twiml.refuse(refusal, self.settings, shown))
+        self.answer.missed(missed)
 
     async def _form(self, request: Request, door: Door) -> dict[str, str] | Response:
         """Read and check a posted form; a response where it is not Twilio's."""
         body = await _body(request)
         if body is None:
-            log.info("webhook_refused", reason="body too big")
+            self._turned_away(request, door, "body too big", 413)
             return PlainTextResponse("too big", 413)
         query = request.url.query
         asks = request.method == "GET"  # a number set to HTTP GET: what it says is in the query
@@ -146,7 +169,7 @@ class Webhooks:
             said = query if asks else body.decode()
             pairs = parse_qsl(said, keep_blank_values=True, max_num_fields=500)
         except ValueError:
-            log.info("webhook_refused", reason="no form")
+            self._turned_away(request, door, "no form", 400)
             return PlainTextResponse("no form", 400)
         asked = signature.Request(
             # The raw path, since Twilio signed the URL as it was written.
@@ -157,10 +180,16 @@ class Webhooks:
         )
         who = self.gate.judge(door, asked)
         if isinstance(who, Stranger):
-            host = request.client.host if request.client else ""
-            log.info("webhook_refused", reason=who.why, host=host)
+            self._turned_away(request, door, who.why, 403)
             return PlainTextResponse("forbidden", 403)
         return dict(pairs)
+
+    def _turned_away(self, request: Request, door: Door, why: str, code: int) -> None:
+        """Write down a request that is none of Twilio's."""
+        if door is VOICE:
+            self._missed(request, "signature" if code == 403 else "offer", why, code)
+        else:
+            log.info("webhook_refused", reason=why)
 
     def _own_urls(self, request: Request) -> tuple[str, str]:
         """Give the addresses of the media socket and of the status report, as Twilio sees them."""

@@ -20,6 +20,7 @@ from gateway.lines.webrtc.session import Session, Wanted
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.tokens import Passes
 from gateway.lines.webrtc.watch import Limits
+from gateway.log_events import CallRefusedLogged
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Answer, Refusal
 
@@ -80,6 +81,10 @@ class PageCalls:
     def knows(self, agent: str) -> bool:
         """Say whether there is such an agent."""
         return self._answer.knows(agent)
+
+    def missed(self, call: CallRefusedLogged) -> None:
+        """Write down a call that is not taken."""
+        self._answer.missed(call)
 
     def busy(self, agent: str) -> Refusal | None:
         """Say why there can be no call for an agent now."""

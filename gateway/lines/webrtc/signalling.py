@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from gateway.doors import table
 from gateway.doors.judgement import Doors, bearer_of
-from gateway.lines.webrtc.access import Admitted, Caller, Denied
+from gateway.lines.webrtc.access import STATUS, Admitted, Caller, Denied
 from gateway.lines.webrtc.calls import PageCalls
 from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.offer import (
@@ -31,6 +31,7 @@ from gateway.lines.webrtc.refusals import denied, problem, refused
 from gateway.lines.webrtc.relay import IceServer, ice_servers
 from gateway.lines.webrtc.session import HUNG_UP, Session
 from gateway.lines.webrtc.tokens import read_grant
+from gateway.log_events import CallRefusedLogged
 from gateway.ports import Refusal
 
 SDP = "application/sdp"
@@ -117,30 +118,51 @@ class Signalling:
     async def _offer(self, request: Request, caller: Caller) -> Response:
         agent = self._calls.agent(request.path_params["agent"])
         if not self._calls.access.page(caller):
+            self._missed(caller, agent, "origin_refused", 403)
             return denied(Denied("origin_refused"))
         agreed = await self._agreed(request)
         if isinstance(agreed, Response):
+            self._missed(caller, agent, "offer", agreed.status_code)
             return agreed
         # The cheap questions first; nothing is used up by a call that cannot be.
         refusal = self._calls.busy(agent)
         if refusal is not None:
-            log.info("call_refused", agent=agent, reason=refusal.kind, cause=refusal.cause)
-            return refused(refusal)
+            response = refused(refusal)
+            cause = refusal.cause or refusal.kind
+            self._missed(caller, agent, cause, response.status_code, refusal.text)
+            return response
         admitted = self._calls.admit(caller, agent)
         if isinstance(admitted, Denied):
-            log.info("call_refused", agent=agent, reason=admitted.kind, origin=caller.origin)
+            self._missed(caller, agent, admitted.kind, STATUS[admitted.kind])
             return denied(admitted)
         return await self._answer(request, caller, agreed, admitted)
+
+    def _missed(
+        self, caller: Caller, agent: str, cause: str, code: int, said: str | None = None
+    ) -> None:
+        """Write down a call that is not taken."""
+        missed = CallRefusedLogged(
+            line="webrtc",
+            direction="inbound",
+            cause=cause,
+            said=said or None,
+            agent=agent,
+            caller=caller.origin or None,
+            host=caller.address or None,
+            code=code,
+        )
+        self._calls.missed(missed)
 
     async def _answer(
         self, request: Request, caller: Caller, agreed: Agreed, admitted: Admitted
     ) -> Response:
+        agent = request.path_params["agent"]
         try:
             opened = await self._calls.open(admitted, agreed, caller.origin, self._hosts(request))
         except OSError as error:
             log.warning("no_port", reason=str(error))
+            self._missed(caller, self._calls.agent(agent), "ports", 503, str(error))
             return refused(Refusal("busy", 5, "All lines are busy.", "ports"))
-        agent = request.path_params["agent"]
         response = Response(opened.answer, 201, media_type=SDP)
         response.headers["Location"] = f"/webrtc/{agent}/{opened.name}"
         response.headers["ETag"] = _etag(opened.session)

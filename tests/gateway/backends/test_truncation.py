@@ -20,6 +20,7 @@ from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.caller.playclock import PlayClock
 from gateway.events import CallerClaimed, CallerTurnEnded
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place
 from tests.gateway.lines.twilio.harness import Far, far_end, media_message, serving
 from tests.support.cascade_call import LineBook, Log, ToldHearing, Tools
@@ -109,6 +110,9 @@ class Answering:
 
     def knows(self, agent: str) -> bool:
         return agent != "nobody"
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        raise AssertionError(call)
 
     def begin(self, leg: Leg) -> None:
         settings = ConversationSettings(lines=FixedLines(greeting=""), idle_seconds=1e6)

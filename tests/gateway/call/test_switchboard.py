@@ -10,9 +10,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.call.pacer import Pacer
+from gateway.call.refusals import BURST, Missed
 from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.events import CallInfo
 from gateway.lines.sip.admission import rejection
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Refusal
 from tests.gateway.call.test_call import make
 from tests.support.cascade_call import FakeLeg
@@ -82,10 +84,10 @@ def test_a_call_that_would_make_sound_late_is_told_so() -> None:
 
 @pytest.mark.parametrize("cause", ["calls", "late", "connecting", "ports"])
 def test_sip_says_the_cause_as_a_warning(cause: Any) -> None:
-    said = rejection(Refusal("busy", 5, "All lines are busy.", cause))
+    said = rejection(Refusal("busy", 5, "All lines are busy.", cause), "a")
     assert said.code == 503
     assert dict(said.headers)["Warning"].startswith('399 parley "')
-    assert rejection(Refusal("busy", 0, "", cause)).code == 486
+    assert rejection(Refusal("busy", 0, "", cause), "a").code == 486
 
 
 @pytest.mark.parametrize("hurries", [True, False])
@@ -181,6 +183,35 @@ def test_agents_are_known_without_asking_for_a_place() -> None:
     async def story(board: Switchboard, *_: Any) -> None:
         assert board.knows("test")
         assert not board.knows("nobody")
-        assert board.refused == 0
+        assert not board.refused
 
     told(story)
+
+
+def test_missed_calls_are_written_down_and_counted_and_a_flood_is_summed_up() -> None:
+    written: list[tuple[float, Missed]] = []
+    refused = CallRefusedLogged(line="sip", direction="inbound", cause="late")
+    failed = CallFailedLogged(line="sip", outcome="busy", agent="a", callee="b")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        def write(missed: Missed) -> None:
+            written.append((loop.time(), missed))
+
+        board = Switchboard(
+            Pacer(), lambda leg: make(0)[0], lambda name: True, AdmissionSettings(), write
+        )
+        for _ in range(BURST + 30):
+            board.missed(refused)
+        board.missed(failed)
+        await asyncio.sleep(5.0)
+        board.missed(refused)
+        assert board.refused == {"late": BURST + 31, "busy": 1}
+
+    run(main())
+    began = written[0][0]
+    told = [missed for _, missed in written]
+    summed = CallRefusedLogged(line="sip", direction="inbound", cause="late", count=30)
+    assert told == [*[refused] * BURST, failed, summed, refused]
+    assert written[-2][0] - began == pytest.approx(1.0)

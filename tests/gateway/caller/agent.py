@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gateway.events import CallerGone, CallerKey
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import AudioFrame
 from media.level import level
@@ -53,6 +54,9 @@ class Agent:
 
     def knows(self, agent: str) -> bool:
         return agent != "nobody"
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        pass
 
     def begin(self, leg: Leg) -> None:
         call = OneCall(leg, self.manners)

@@ -132,6 +132,16 @@ def test_parley_logs_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("kind", EVENTS, ids=event_name)
 def test_what_is_personal_is_marked(kind: type[LogEvent]) -> None:
     """Fields of these names hold what callers said, pressed or are, wherever they stand."""
-    personal = {"from", "to", "target", "text", "heard_text", "keys", "evidence", "arguments"}
+    personal = {
+        "from",
+        "to",
+        "host",
+        "target",
+        "text",
+        "heard_text",
+        "keys",
+        "evidence",
+        "arguments",
+    }
     names = {each.encode_name for each in msgspec.structs.fields(kind)}
     assert names & personal == set(marks(kind))

@@ -20,6 +20,7 @@ from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings, TrunkSettings
 from gateway.lines.sip.transfers import Speak
+from gateway.log_events import CallRefusedLogged
 from gateway.ports import Refusal
 from tests.support.owner import OWNER
 from tests.support.sip_answers import Parties, Party, tone
@@ -128,27 +129,6 @@ def test_sound_both_ways_keys_and_the_end() -> None:
     run(work)
 
 
-@pytest.mark.parametrize(
-    ("refusal", "outcome", "code"),
-    [
-        (Refusal("busy"), "busy", 486),
-        (Refusal("busy", 9), "failed", 503),
-        (Refusal("draining", 9), "failed", 503),
-        (Refusal("unknown_agent"), "not_found", 404),
-        (Refusal("forbidden"), "refused", 403),
-    ],
-)
-def test_refusals_have_their_codes(refusal: Refusal, outcome: str, code: int) -> None:
-    async def work() -> None:
-        async with end() as near, end() as far:
-            far.parties.refusal = refusal
-            result = await near.call(far)
-            assert (result.outcome, result.code) == (outcome, code)
-            assert not len(far.line)
-
-    run(work)
-
-
 def test_sound_for_a_multicast_group_is_refused_and_told() -> None:
     async def work() -> None:
         async with end(advertised="224.2.1.1") as caller, end() as callee:
@@ -158,6 +138,9 @@ def test_sound_for_a_multicast_group_is_refused_and_told() -> None:
             (told,) = (line for line in logs if line["event"] == "sip_media_refused")
             assert "224.2.1.1" in told["why"]
             assert callee.parties.all == []
+            (missed,) = callee.parties.turned_away
+            assert isinstance(missed, CallRefusedLogged)
+            assert (missed.cause, missed.code) == ("media", 488)
 
     run(work)
 

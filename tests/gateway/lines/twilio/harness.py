@@ -21,6 +21,7 @@ from gateway.doors.owner import bearer
 from gateway.lines.twilio.line import TwilioLine
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.websocket.upgrade import Upgrades
+from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Free, Leg, LineEvent, Refusal, no_place
 from media.frame import AudioFrame
 from tests.support.owner import DOORS, OWNER
@@ -61,6 +62,7 @@ class FakeAnswer:
     legs: list[Leg] = field(default_factory=list)
     ears: list[FakeEar] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    turned_away: list[CallRefusedLogged | CallFailedLogged] = field(default_factory=list)
 
     def admit(self, agent: str) -> Refusal | None:
         self.asked.append(agent)
@@ -71,6 +73,9 @@ class FakeAnswer:
 
     def knows(self, agent: str) -> bool:
         return agent != "nobody"
+
+    def missed(self, call: CallRefusedLogged | CallFailedLogged) -> None:
+        self.turned_away.append(call)
 
     def begin(self, leg: Leg) -> None:
         self.legs.append(leg)

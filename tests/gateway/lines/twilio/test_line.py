@@ -19,6 +19,7 @@ from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.signature import sign
 from gateway.lines.twilio.tokens import Ticket
 from gateway.lines.websocket.socket import MediaSocket
+from gateway.log_events import CallRefusedLogged
 from gateway.ports import Refusal
 from media.playout import Playout
 from tests.gateway.lines.twilio.harness import (
@@ -98,6 +99,9 @@ async def test_a_secured_stream_without_its_token_is_refused(
     assert closed == (1008, said)
     assert not answer.legs
     assert [one["reason"] for one in logs if one["event"] == "stream_refused"] == [said]
+    (missed,) = answer.turned_away
+    assert isinstance(missed, CallRefusedLogged)
+    assert (missed.cause, missed.said, missed.known_as) == ("no_token", said, "CA1")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +114,9 @@ async def test_a_call_that_may_not_come_is_told_why(kind: Any, code: int) -> Non
         await far.start()
         got = await far.closed()
     assert got == (code, kind)
+    (missed,) = answer.turned_away
+    assert isinstance(missed, CallRefusedLogged)
+    assert (missed.cause, missed.code, missed.agent) == (kind, code, None)
 
 
 async def test_another_account_is_refused() -> None:

@@ -12,6 +12,7 @@ from twilio.request_validator import RequestValidator
 
 from gateway.doors.owner import bearer
 from gateway.lines.twilio.settings import TwilioSettings
+from gateway.log_events import CallRefusedLogged
 from gateway.ports import Refusal
 from tests.gateway.lines.twilio.harness import FakeAnswer, far_end, log_lines, serving
 from tests.support import virtual_time
@@ -111,6 +112,11 @@ def test_the_streams_address_is_as_twilio_sees_us(
     assert stream(ask(TwilioSettings(**settings), headers=headers).text)["url"] == url
 
 
+def refused(answer: FakeAnswer) -> list[CallRefusedLogged]:
+    """Give the calls that were not taken, as they are written down."""
+    return [one for one in answer.turned_away if isinstance(one, CallRefusedLogged)]
+
+
 def signed(url: str, token: str = "12345") -> dict[str, str]:
     return {
         "host": "gw.example",
@@ -125,12 +131,10 @@ def test_a_signed_webhook_is_let_in_and_a_forged_one_is_not() -> None:
     response = ask(settings, answer, "?agent=a%20b", headers=good)
     assert stream(response.text)["url"] == "wss://gw.example/twilio/stream"
     assert answer.asked == ["a b"]
-    with log_lines() as logs:
-        for headers in (signed("https://gw.example/twilio/voice", "wrong"), {}, good):
-            assert ask(settings, headers=headers).status_code == 403
-    reasons = [one["reason"] for one in logs if one["event"] == "webhook_refused"]
-    assert reasons[1] == "not signed"
-    assert len(reasons) == 3
+    for headers in (signed("https://gw.example/twilio/voice", "wrong"), {}, good):
+        assert ask(settings, answer, headers=headers).status_code == 403
+    assert [one.cause for one in refused(answer)] == ["signature"] * 3
+    assert refused(answer)[1].said == "not signed"
 
 
 @pytest.mark.parametrize(
@@ -138,21 +142,23 @@ def test_a_signed_webhook_is_let_in_and_a_forged_one_is_not() -> None:
     [({"From": "+1"}, 400), (b"\xff\xfe", 400), (b"a=" + b"x" * 70_000, 413), (b"", 400)],
 )
 def test_malformed_forms(form: Any, status: int) -> None:
-    with log_lines() as logs:
-        assert ask(form=form).status_code == status
-    assert [one["event"] for one in logs] == ["webhook_refused"]
+    answer = FakeAnswer()
+    assert ask(answer=answer, form=form).status_code == status
+    assert [(one.cause, one.code) for one in refused(answer)] == [("offer", status)]
 
 
 def test_another_account_is_refused() -> None:
-    assert ask(TwilioSettings(account_sid="AC2")).status_code == 403
+    answer = FakeAnswer()
+    assert ask(TwilioSettings(account_sid="AC2"), answer).status_code == 403
+    (one,) = refused(answer)
+    assert (one.cause, one.known_as, one.caller) == ("account", FORM["CallSid"], FORM["From"])
     assert ask(TwilioSettings(account_sid="AC1")).status_code == 200
 
 
 def test_without_a_secret_only_the_owner_comes_in() -> None:
-    with log_lines() as logs:
-        assert ask(headers={"Authorization": ""}).status_code == 403
-    (line,) = logs
-    assert "TWILIO_AUTH_TOKEN" in line["reason"]
+    answer = FakeAnswer()
+    assert ask(answer=answer, headers={"Authorization": ""}).status_code == 403
+    assert "TWILIO_AUTH_TOKEN" in (refused(answer)[0].said or "")
 
 
 def test_a_number_that_is_set_to_get_is_answered() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from structlog.testing import capture_logs
 from twilio.request_validator import RequestValidator
 
 from gateway.lines.twilio.settings import TwilioSettings
+from gateway.log_events import CallRefusedLogged
 from tests.gateway.lines.twilio.harness import OWNS, UPGRADE, Served, serving, upgrade
 
 SIGNED = TwilioSettings(auth_token="12345")
@@ -41,13 +41,11 @@ async def test_a_list_of_connection_options_is_taken() -> None:
     ],
 )
 async def test_signatures_are_checked_at_the_upgrade(url: str, token: str, status: str) -> None:
-    with capture_logs() as logs:
-        async with serving(SIGNED) as served:
-            head = UPGRADE.replace("localhost", "gw.example")
-            got = await answer(served, head, extra=signature(url, token))
+    async with serving(SIGNED) as served:
+        head = UPGRADE.replace("localhost", "gw.example")
+        got = await answer(served, head, extra=signature(url, token))
         assert got.startswith(f"HTTP/1.1 {status}")
-    refused = [line for line in logs if line["event"] == "upgrade_refused"]
-    assert len(refused) == (status == "403")
+    assert len(served.answer.turned_away) == (status == "403")
 
 
 async def test_an_unsigned_upgrade_is_refused_where_a_token_is_set() -> None:
@@ -57,13 +55,14 @@ async def test_an_unsigned_upgrade_is_refused_where_a_token_is_set() -> None:
 
 
 async def test_without_a_secret_only_the_owner_comes_in_from_wherever() -> None:
-    with capture_logs() as logs:
-        async with serving() as served:
-            owner, local = await answer(served), await answer(served, extra="")
+    async with serving() as served:
+        owner, local = await answer(served), await answer(served, extra="")
     assert owner.startswith("HTTP/1.1 101")
     assert local.startswith("HTTP/1.1 403")
-    (line,) = [line for line in logs if line["event"] == "upgrade_refused"]
-    assert "TWILIO_AUTH_TOKEN" in line["reason"]
+    (missed,) = served.answer.turned_away
+    assert isinstance(missed, CallRefusedLogged)
+    assert missed.cause == "signature"
+    assert "TWILIO_AUTH_TOKEN" in (missed.said or "")
 
 
 @pytest.mark.parametrize(
