@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -25,10 +25,8 @@ class Keys:
 
     owner: str = ""
     "empty: nobody is the owner"
-    sip: str = ""
-    "SIP_API_KEY"
-    site: str = ""
-    "PARLEY_API_KEY"
+    others: Mapping[Who, str] = field(default_factory=dict)
+    "of programs, by what each is let in as; the lines' settings have them"
 
     def __repr__(self) -> str:
         return "Keys(...)"
@@ -39,11 +37,7 @@ class Doors:
 
     def __init__(self, keys: Keys, placed_per_hour: int = 100) -> None:
         self.allowance = Allowance(placed_per_hour)
-        self._keys: tuple[tuple[Who, str], ...] = (
-            ("owner", keys.owner),
-            ("sip_key", keys.sip),
-            ("site_key", keys.site),
-        )
+        self._keys: tuple[tuple[Who, str], ...] = (("owner", keys.owner), *keys.others.items())
 
     def judge(
         self, door: Door, headers: Mapping[str, str], known: Collection[Who] = ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from gateway.doors.judgement import Doors
+from gateway.doors.table import Who
 from gateway.ports import Answer
 
 if TYPE_CHECKING:
@@ -101,5 +102,7 @@ class LineKind(Generic[S]):
     "looks at what calls would need; asked only where the line is on"
     off: Callable[[S], str] = lambda _settings: ""
     "why there is no such line, naming the setting; empty: there is"
+    keys: Callable[[S], Mapping[Who, str]] = lambda _settings: {}
+    "that open its doors to programs, by what these are let in as (`gateway/doors/table.py`)"
     rates: Callable[[S], tuple[int, ...]] = lambda _settings: ()
     "at which callers will want an agent's fixed lines at once, besides a telephone's"

@@ -26,9 +26,9 @@ from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.config import Settings, secrets
 from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import Owner
+from gateway.doors.table import Who
 from gateway.lines.port import LineNeeds
-from gateway.lines.sip.settings import SipSettings
-from gateway.lines.webrtc.settings import WebrtcSettings
+from gateway.lines.table import LINES
 from gateway.lines.websocket.upgrade import Upgrades
 from gateway.observe.journal import Journal
 from gateway.plumbing import file_limit
@@ -141,9 +141,10 @@ def _judge(settings: Settings, journal: Journal, recorder: Recorder | None, line
 
 
 def _doors(settings: Settings, owner: Owner) -> Doors:
-    sip, web = settings.line(SipSettings), settings.line(WebrtcSettings)
-    keys = Keys(owner.token, sip.api_key, web.api_key)
-    return Doors(keys, settings.limits.placed_per_hour)
+    keys: dict[Who, str] = {}
+    for name, kind in LINES.items():
+        keys |= kind.keys(settings.lines[name])
+    return Doors(Keys(owner.token, keys), settings.limits.placed_per_hour)
 
 
 def _admission(settings: Settings) -> AdmissionSettings:

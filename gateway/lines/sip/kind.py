@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gateway.doors.table import Who
 from gateway.lines.port import Line, LineKind, LineNeeds, Place, Said
 from gateway.lines.sip.settings import SipSettings
 
@@ -26,4 +27,8 @@ def _off(settings: SipSettings) -> str:
     return "" if settings.enabled else "sip.enabled is false"
 
 
-SIP = LineKind(SipSettings, _make, _look, _off)
+def _keys(settings: SipSettings) -> Mapping[Who, str]:
+    return {"sip_key": settings.api_key}
+
+
+SIP = LineKind(SipSettings, _make, _look, _off, _keys)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gateway.doors.table import Who
 from gateway.lines.port import Line, LineKind, LineNeeds, Place, Said
 from gateway.lines.webrtc.settings import WebrtcSettings
 
@@ -28,4 +29,8 @@ def _rates(settings: WebrtcSettings) -> tuple[int, ...]:
     return (settings.rate,)
 
 
-WEBRTC = LineKind(WebrtcSettings, _make, _look, _off, _rates)
+def _keys(settings: WebrtcSettings) -> Mapping[Who, str]:
+    return {"site_key": settings.api_key}
+
+
+WEBRTC = LineKind(WebrtcSettings, _make, _look, _off, _keys, _rates)

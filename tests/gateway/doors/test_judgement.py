@@ -10,7 +10,7 @@ from gateway.doors import table
 from gateway.doors.judgement import Doors, Keys, foreign
 from gateway.doors.table import DOORS, Door, Who
 
-DESK = Doors(Keys("the owner's", "the dialler's", "the site's"))
+DESK = Doors(Keys("the owner's", {"sip_key": "the dialler's", "site_key": "the site's"}))
 
 
 def shows(token: str) -> dict[str, str]:

@@ -31,7 +31,7 @@ async def posted(
     line: SipLine, body: Any, headers: dict[str, str] | None = None
 ) -> tuple[int, list[dict[str, Any]]]:
     """Post to the route from this machine; give the status and the JSON lines."""
-    app = Starlette(routes=routes(line.dialler, Doors(Keys(OWNER, sip="secret"))))
+    app = Starlette(routes=routes(line.dialler, Doors(Keys(OWNER, {"sip_key": "secret"}))))
     transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1234))
     headers = {
         "Content-Type": "application/json",

@@ -82,7 +82,7 @@ async def serving(
     """
     parties = parties or Parties()
     chosen = WebrtcSettings(**{"api_key": KEY, "addresses": ("127.0.0.1",), **settings})
-    line = WebrtcLine(chosen, parties, "desk", Doors(Keys(OWNER, site=chosen.api_key)))
+    line = WebrtcLine(chosen, parties, "desk", Doors(Keys(OWNER, {"site_key": chosen.api_key})))
     config = uvicorn.Config(
         Starlette(routes=line.routes()), lifespan="off", log_config=None, proxy_headers=False
     )
