@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
 from gateway.agents.modules import defined_at, file_module, named_module, told
 from gateway.agents.places import placed
-from gateway.backends.cascade.choices.choices import chain
+from gateway.backends.cascade.choices.race import chain
 from gateway.backends.cascade.models.script.dialogue import CALL_NOTE
 from gateway.backends.cascade.models.script.format import Script
 from gateway.backends.cascade.models.script.format import load as load_script

@@ -18,7 +18,7 @@ from gateway.agents.loading import Agent, ScriptedSettings
 from gateway.agents.places import AgentError, error_of
 from gateway.agents.servers import ToolServers
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
-from gateway.backends.cascade.choices.choices import Table
+from gateway.backends.cascade.choices.race import Table
 from gateway.backends.cascade.models.scripted import Pace, ScriptedModel
 from gateway.backends.cascade.parts import PartMaker
 from gateway.backends.cascade.ports import LanguageModel

@@ -14,7 +14,7 @@ from typing import assert_never
 
 import structlog
 
-from gateway.backends.cascade.choices.choices import close
+from gateway.backends.cascade.choices.race import close
 from gateway.backends.cascade.job import CascadeSettings, Drain, Job, Part, PartFailed
 from gateway.backends.cascade.ports import (
     Expectation,
@@ -28,7 +28,7 @@ from gateway.backends.cascade.ports import (
     Transcript,
     Voice,
 )
-from gateway.backends.cascade.recognisers.turn_advice import Opinion
+from gateway.backends.cascade.recognisers.turn_judgement import TurnJudgement
 from gateway.backends.cascade.recognisers.turn_words import TurnWords
 from gateway.events import (
     AgentAudio,
@@ -95,7 +95,7 @@ class Cascade:
         self._start: BackendStart | None = None
         self._early: deque[AudioFrame] = deque(maxlen=EARLY_FRAMES)
         self._turn: TurnWords | None = None
-        self._opinion = Opinion()
+        self._judgement = TurnJudgement()
 
     # --- the port ---------------------------------------------------------------------------
 
@@ -163,11 +163,11 @@ class Cascade:
     def done(self, at: int) -> float | None:
         """Give the recogniser's own probability that the caller was done at `at`, if it has one."""
         rate = self._start.info.rate if self._start is not None else 0
-        return self._opinion.done(at, rate)
+        return self._judgement.done(at, rate)
 
     def _partial(self, heard: Transcript) -> None:
         """Keep what a recogniser that judges turns says; where it decides, pass it on."""
-        decided = self._opinion.hear(heard)
+        decided = self._judgement.hear(heard)
         if self.traits.owns_turns:
             for event in decided:
                 self._emit(event)
@@ -192,7 +192,7 @@ class Cascade:
                 again=command.again,
             )
             if self.traits.owns_turns and not command.again:
-                job.text = job.text or self._opinion.ended
+                job.text = job.text or self._judgement.ended
             job.utterance = command.utterance
             job.confirmed.set()
             self._begin(job)

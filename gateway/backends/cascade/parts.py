@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeVar
 
-from gateway.backends.cascade.choices.choices import ChoiceSettings, Table, split
+from gateway.backends.cascade.choices.race import ChoiceSettings, Table, split
 from gateway.backends.cascade.choices.second_choice import (
     ModelChoice,
     RecogniserChoice,
@@ -107,16 +107,22 @@ class PartMaker:
                 return self._unknown(path, other, RECOGNISERS)
 
     def _deepgram(self, kind: str, table: Table, path: str) -> Recogniser:
-        from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
-        from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
+        from gateway.backends.cascade.recognisers.deepgram_flux import (
+            DeepgramFlux,
+            DeepgramFluxSettings,
+        )
+        from gateway.backends.cascade.recognisers.deepgram_nova import (
+            DeepgramNova,
+            DeepgramNovaSettings,
+        )
         from gateway.backends.cascade.recognisers.stream import StreamingRecogniser
 
         if kind == "deepgram":
-            nova = self.agent.settings(NovaSettings, table, path)
-            return StreamingRecogniser(Nova(nova, self._key(nova.api_key_env, path)))
-        flux = self.agent.settings(FluxSettings, table, path)
+            nova = self.agent.settings(DeepgramNovaSettings, table, path)
+            return StreamingRecogniser(DeepgramNova(nova, self._key(nova.api_key_env, path)))
+        flux = self.agent.settings(DeepgramFluxSettings, table, path)
         return StreamingRecogniser(
-            Flux(flux, self._key(flux.api_key_env, path)),
+            DeepgramFlux(flux, self._key(flux.api_key_env, path)),
             advises=flux.turns != "ignore",
             drives=flux.turns == "drive",
         )

@@ -9,7 +9,7 @@ from itertools import count
 
 import structlog
 
-from gateway.backends.cascade.choices.choices import ChoiceSettings, Patience, Race
+from gateway.backends.cascade.choices.race import ChoiceSettings, Patience, Race
 from gateway.backends.cascade.ports import (
     LanguageModel,
     ModelEvent,

@@ -118,7 +118,7 @@ class Step:
     parents: tuple[int, ...]
 
 
-class Beam:
+class BeamSearch:
     """Keeps the likeliest few ways to write it; ends by itself, at the latest after `limit`."""
 
     def __init__(self, width: int, limit: int, expected: Expected | None = None) -> None:

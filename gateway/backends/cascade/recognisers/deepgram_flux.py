@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
-from gateway.backends.cascade.deepgram import CLOSE_STREAM, MOST_HINTS, key_headers
+from gateway.backends.cascade.deepgram_common import CLOSE_STREAM, MOST_HINTS, key_headers
 from gateway.backends.cascade.ports import Transcript, TurnAdvice
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords, spread
@@ -30,7 +30,7 @@ KINDS: Mapping[str, Literal["started", "heard", "eager", "resumed", "ended"]] = 
 
 
 @dataclass(frozen=True, slots=True)
-class FluxSettings:
+class DeepgramFluxSettings:
     """The settings of `recogniser = { kind = "deepgram-flux" }`."""
 
     kind: str
@@ -102,10 +102,10 @@ _DECODER = msgspec.json.Decoder(
 
 
 @dataclass(frozen=True, slots=True)
-class Flux:
+class DeepgramFlux:
     """Makes connections to Flux."""
 
-    settings: FluxSettings
+    settings: DeepgramFluxSettings
     api_key: str
 
     @property
@@ -135,7 +135,7 @@ class FluxConnection:
 
     def __init__(
         self,
-        settings: FluxSettings,
+        settings: DeepgramFluxSettings,
         api_key: str,
         words: HeardWords,
         rate: int,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
-from gateway.backends.cascade.deepgram import CLOSE_STREAM, MOST_HINTS, key_headers
+from gateway.backends.cascade.deepgram_common import CLOSE_STREAM, MOST_HINTS, key_headers
 from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.dialect import Message
 from gateway.backends.cascade.recognisers.heard import HeardWord, HeardWords
@@ -19,7 +19,7 @@ from gateway.plumbing.wire_json import decode
 
 
 @dataclass(frozen=True, slots=True)
-class NovaSettings:
+class DeepgramNovaSettings:
     """The settings of `recogniser = { kind = "deepgram" }`."""
 
     kind: str
@@ -82,10 +82,10 @@ _DECODER = msgspec.json.Decoder(_Results | _Error | _Metadata | _SpeechStarted |
 
 
 @dataclass(frozen=True, slots=True)
-class Nova:
+class DeepgramNova:
     """Makes connections to `/v1/listen`."""
 
-    settings: NovaSettings
+    settings: DeepgramNovaSettings
     api_key: str
     flushes: bool = True
     "`Finalize` gives what is known at once, and costs the model nothing it knows"
@@ -112,7 +112,7 @@ class NovaConnection:
 
     def __init__(
         self,
-        settings: NovaSettings,
+        settings: DeepgramNovaSettings,
         api_key: str,
         words: HeardWords,
         rate: int,

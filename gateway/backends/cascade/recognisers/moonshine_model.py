@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gateway.backends.cascade.recognisers.beam_search import Beam, Expected, Scores, Written
+from gateway.backends.cascade.recognisers.beam_search import BeamSearch, Expected, Scores, Written
 from gateway.backends.cascade.recognisers.moonshine_tokens import START
 
 RATE = 16000
@@ -68,7 +68,7 @@ class MoonshineModel:
         """
         samples = max(samples, SHORTEST)
         limit = int(samples / RATE * PIECES_PER_SECOND) + MARGIN_PIECES
-        beam = Beam(width, limit, expected)
+        beam = BeamSearch(width, limit, expected)
         logits, inputs = self._begin(heard, samples, draft)
         kept = beam.accept(logits[0], draft)
         for name in self._own:  # of the positions after what was accepted nothing is known

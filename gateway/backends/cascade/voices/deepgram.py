@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
-from gateway.backends.cascade.deepgram import key_headers
+from gateway.backends.cascade.deepgram_common import key_headers
 from gateway.backends.cascade.voices.dialect import NOTHING, VoiceDialect, VoiceNews
 from gateway.plumbing.wire_json import decode
 

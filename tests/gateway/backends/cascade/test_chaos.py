@@ -14,8 +14,8 @@ import pytest
 
 from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleModel
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
-from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
-from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
+from gateway.backends.cascade.recognisers.deepgram_flux import DeepgramFlux, DeepgramFluxSettings
+from gateway.backends.cascade.recognisers.deepgram_nova import DeepgramNova, DeepgramNovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamingRecogniser
 from gateway.backends.cascade.voices.deepgram import Aura, DeepgramVoiceSettings
 from gateway.backends.cascade.voices.openai_speech import OpenAISpeech, SpeechSettings
@@ -73,9 +73,9 @@ async def hold(seed: int) -> Fate:
         aura = StreamingVoice(Aura(DeepgramVoiceSettings("deepgram", "m", deepgram.url), "k"))
         path = f"{deepgram.url}/{'v2' if flux else 'v1'}/listen"
         maker = (
-            Flux(FluxSettings("deepgram-flux", url=path), "k")
+            DeepgramFlux(DeepgramFluxSettings("deepgram-flux", url=path), "k")
             if flux
-            else Nova(NovaSettings("deepgram", url=path), "k")
+            else DeepgramNova(DeepgramNovaSettings("deepgram", url=path), "k")
         )
         parts = Parts(StreamingRecogniser(maker), model, aura if streamed else speech)
         caller = Caller(parts, sentences, SETTINGS, call_id=f"c{seed}")

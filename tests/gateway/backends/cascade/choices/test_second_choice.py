@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gateway.backends.cascade.choices.choices import ENOUGH, ChoiceSettings, Patience
+from gateway.backends.cascade.choices.race import ENOUGH, ChoiceSettings, Patience
 from gateway.backends.cascade.choices.second_choice import (
     ModelChoice,
     RecogniserChoice,

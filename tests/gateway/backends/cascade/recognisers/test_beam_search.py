@@ -8,7 +8,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.backends.cascade.recognisers.beam_search import Beam, Expected, Scores, Written, loops
+from gateway.backends.cascade.recognisers.beam_search import (
+    BeamSearch,
+    Expected,
+    Scores,
+    Written,
+    loops,
+)
 from gateway.backends.cascade.recognisers.moonshine_tokens import END
 
 PIECES = 12
@@ -19,7 +25,7 @@ Model = Callable[[tuple[int, ...]], Scores]
 
 def search(model: Model, width: int, limit: int = 20, expected: Expected | None = None) -> Written:
     """Drive a beam as the decoder does: it only ever sees last pieces and parents."""
-    beam = Beam(width, limit, expected)
+    beam = BeamSearch(width, limit, expected)
     paths: list[tuple[int, ...]] = [()]
     while step := beam.advance(np.stack([model(path) for path in paths])):
         assert len(step.pieces) == len(step.parents) <= width

@@ -9,8 +9,8 @@ from deepgram.environment import DeepgramClientEnvironment
 
 from gateway.backends.cascade.cascade import Cascade
 from gateway.backends.cascade.ports import ModelEvent, ModelRequest, TextDelta, Transcript
-from gateway.backends.cascade.recognisers.deepgram_flux import Flux, FluxSettings
-from gateway.backends.cascade.recognisers.deepgram_nova import Nova, NovaSettings
+from gateway.backends.cascade.recognisers.deepgram_flux import DeepgramFlux, DeepgramFluxSettings
+from gateway.backends.cascade.recognisers.deepgram_nova import DeepgramNova, DeepgramNovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamedSound, StreamingRecogniser
 from gateway.events import CallInfo
 from gateway.ports import BackendStart
@@ -54,11 +54,13 @@ def play(kind: str, story: Story, hints: Sequence[str] = HINTS, **settings: obje
     async def main() -> FakeDeepgram:
         async with FakeDeepgram(Sentences()).serving() as server:
             url = f"{server.url}/{'v2' if kind == 'flux' else 'v1'}/listen"
-            maker: Flux | Nova
+            maker: DeepgramFlux | DeepgramNova
             if kind == "flux":
-                maker = Flux(FluxSettings("deepgram-flux", url=url, **settings), "k")  # type: ignore[arg-type]
+                maker = DeepgramFlux(
+                    DeepgramFluxSettings("deepgram-flux", url=url, **settings), "k"
+                )  # type: ignore[arg-type]
             else:
-                maker = Nova(NovaSettings("deepgram", url=url, **settings), "k")  # type: ignore[arg-type]
+                maker = DeepgramNova(DeepgramNovaSettings("deepgram", url=url, **settings), "k")  # type: ignore[arg-type]
             heard: list[Transcript] = []
             stream = StreamingRecogniser(maker, advises=True).open(RATE, hints, heard.append)
             bench = Bench(server, stream, heard)
@@ -214,7 +216,7 @@ def test_flux_ends_its_turn_with_ours_where_that_is_wanted():
 
 def test_an_eager_threshold_above_the_other_is_refused():
     with pytest.raises(ValueError, match="eager"):
-        FluxSettings("deepgram-flux", eot_threshold=0.6, eager_eot_threshold=0.7)
+        DeepgramFluxSettings("deepgram-flux", eot_threshold=0.6, eager_eot_threshold=0.7)
 
 
 def environment(url: str) -> DeepgramClientEnvironment:
@@ -256,8 +258,10 @@ async def test_flux_may_decide_when_a_turn_is_over():
             yield TextDelta(f"You said: {request.history[-1].text}.")
 
     async with FakeDeepgram(Sentences()).serving() as server:
-        settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen", turns="drive")
-        recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True, drives=True)
+        settings = DeepgramFluxSettings(
+            "deepgram-flux", url=f"{server.url}/v2/listen", turns="drive"
+        )
+        recogniser = StreamingRecogniser(DeepgramFlux(settings, "k"), advises=True, drives=True)
         parts = Parts(recogniser, Model(), ClauseTones())
         caller = Caller(
             parts,
@@ -281,8 +285,8 @@ async def test_flux_may_decide_when_a_turn_is_over():
 
 async def test_flux_advises_our_own_turn_taking():
     async with FakeDeepgram(Sentences()).serving() as server:
-        settings = FluxSettings("deepgram-flux", url=f"{server.url}/v2/listen")
-        recogniser = StreamingRecogniser(Flux(settings, "k"), advises=True)
+        settings = DeepgramFluxSettings("deepgram-flux", url=f"{server.url}/v2/listen")
+        recogniser = StreamingRecogniser(DeepgramFlux(settings, "k"), advises=True)
         cascade = Cascade(recogniser, ScriptlessModel(), ClauseTones())
         start = BackendStart(CallInfo("c1", "twilio", "test", rate=RATE), "")
         async with asyncio.TaskGroup() as group:

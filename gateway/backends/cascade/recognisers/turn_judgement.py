@@ -9,7 +9,7 @@ BEHIND = 0.3
 """Seconds by which its judgement may lie behind a pause: Flux speaks every quarter of a second."""
 
 
-class Opinion:
+class TurnJudgement:
     """Keeps the latest judgement; says what it would mean where the recogniser decides."""
 
     def __init__(self) -> None:
