@@ -73,6 +73,7 @@ class _Talker:
         if playout.waiting < 4000:
             playout.push(1, self.sound)
         self._leg.send(playout.pull(now))
+        self._leg.poll(now)
         playout.poll(now)
 
 

@@ -77,6 +77,7 @@ class Echo:
     def tick(self, now: float) -> None:
         playout = self._leg.playout
         self._leg.send(playout.pull(now))
+        self._leg.poll(now)
         self.left.append(time.monotonic())
         playout.poll(now)
 

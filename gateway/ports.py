@@ -82,8 +82,9 @@ class Leg(Protocol):
     playout: Playout
     "made by the line, since the lead and the wire form are the line's to know"
     clocked: bool
-    """time passes on the line by being sent to, so that `send` is called every 20 ms, also with
-    nothing; else only while there is sound to be heard, and at once when it begins"""
+    """the line's time passes here: every 20 ms `send` is called, also with nothing, then `poll`;
+    else `send` is called only while there is sound to be heard, and at once when it begins, and
+    what the caller says comes by itself"""
     cancels_echo: bool
     "the caller's end takes our own sound out of what it sends, as browsers do"
 
@@ -100,6 +101,10 @@ class Leg(Protocol):
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Put what `playout.pull` returned on the wire; it may be nothing."""
+
+    def poll(self, now: float) -> None:
+        """Give `ear` the caller's sound that is due by now, and what else the time has brought;
+        called where the leg is `clocked`."""
 
     def clear(self) -> None:
         """Make the far side forget what it has not played."""

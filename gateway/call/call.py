@@ -188,6 +188,8 @@ class Call:
             self._broke()
 
     def _tick(self, now: float) -> None:
+        if self.leg.clocked:
+            self.leg.poll(now)
         silence = self._stream.idle(now)
         if silence is not None:
             self._take(silence)

@@ -116,6 +116,9 @@ class FakeLeg:
         if chunks:
             self.sounding_until = asyncio.get_running_loop().time() + 0.02
 
+    def poll(self, now: float) -> None:
+        pass
+
     def clear(self) -> None:
         pass
 

@@ -64,6 +64,7 @@ class Party:
         if self.sound and playout.waiting < self.leg.info.rate // 5:
             playout.push(1, playout.form.encode(self.sound))
         self.leg.send(playout.pull(now))
+        self.leg.poll(now)
         playout.poll(now)
 
     @property

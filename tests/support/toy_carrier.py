@@ -66,6 +66,9 @@ class ToyLeg:
     def clear(self) -> None:
         self._socket.send([b"clear"])
 
+    def poll(self, now: float) -> None:
+        pass
+
     def send_keys(self, keys: str) -> None:
         self._socket.send([f"keys {keys}".encode()])
 

@@ -125,18 +125,21 @@ class SipLeg:
             self._post.notice(CallHeld("hold", self._since))
 
     def send(self, chunks: Sequence[Chunk]) -> None:
-        """Send 20 ms, sound or silence, and hear 20 ms."""
+        """Send 20 ms, sound or silence."""
         if self._gone:
             return
-        now = self._loop.time()
-        stream = self._stream
         waiting = self.playout.waiting > 0
         payloads = [chunk.payload for chunk in chunks]
         if self._music is not None and not chunks:
             payloads.append(self._music.next())
-        for datagram in stream.tick(now, payloads, waiting):
+        for datagram in self._stream.tick(self._loop.time(), payloads, waiting):
             self._sockets.send(datagram)
-        frame = stream.hear(now)
+
+    def poll(self, now: float) -> None:
+        """Hear 20 ms, and notice a far end that is gone."""
+        if self._gone:
+            return
+        frame = self._stream.hear(now)
         if frame is not None:
             self._post.hear(frame)
         self._measure()
@@ -146,6 +149,7 @@ class SipLeg:
         """Do what a call does every 20 ms, for a leg that has none."""
         now = self._loop.time()
         self.send([] if self._held else self.playout.pull(now))
+        self.poll(now)
         self.playout.poll(now)
 
     def clear(self) -> None:

@@ -81,6 +81,9 @@ class TwilioLeg:
         if messages:
             self._socket.send(messages)
 
+    def poll(self, now: float) -> None:
+        """Nothing: what the caller says comes by itself."""
+
     def clear(self) -> None:
         """Make Twilio forget what it has not played; it sends all marks back at once."""
         self._marks.forget()
@@ -88,7 +91,8 @@ class TwilioLeg:
 
     def send_keys(self, keys: str) -> None:
         """Play keys as tones; Twilio queues them behind what it has, and what follows waits."""
-        self._socket.send([self._out.media(sound) for sound in keys_as_sound(keys, self.form)])
+        form = self.playout.form
+        self._socket.send([self._out.media(sound) for sound in keys_as_sound(keys, form)])
 
     def transfer(self, target: str, summary: str) -> None:
         """Dial `target` in the place of this stream; Twilio has no field for the summary."""
@@ -118,11 +122,6 @@ class TwilioLeg:
         self._close_later()
         ask = partial(self._rest.hang_up, self.info.call_id)
         self._in_thread("hang_up", ask, self._hung_up)
-
-    @property
-    def form(self) -> WireForm:
-        """The stream's wire form."""
-        return self.playout.form
 
     # --- what the stream brings ------------------------------------------------------------
 

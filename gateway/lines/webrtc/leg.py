@@ -113,7 +113,7 @@ class WebrtcLeg:
             ear.notice(CallHeld("away", self._loop.time()))
 
     def send(self, chunks: Sequence[Chunk]) -> None:
-        """Send 20 ms, sound or silence, and hear 20 ms."""
+        """Send 20 ms, sound or silence, and a report when it is time for one."""
         if self._gone:
             return
         now = self._loop.time()
@@ -122,6 +122,11 @@ class WebrtcLeg:
             self._carrier.send_rtp(packet)
         for packet in self.stream.report(now):
             self._carrier.send_rtcp(packet)
+
+    def poll(self, now: float) -> None:
+        """Hear 20 ms, and notice a page that is away, back or gone."""
+        if self._gone:
+            return
         frame = self.stream.hear(now)
         if frame is not None and self._ear is not None:
             self._ear.hear(_silent(frame) if self._page.muted else frame)

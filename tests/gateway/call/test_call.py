@@ -49,6 +49,7 @@ class Telephone(FakeLeg):
         self.clocked = clocked
         self.playout = Playout(WireForm("pcmu", RATE, 1), lead=lead, basis="sent")
         self.sent: list[tuple[float, int]] = []
+        self.polled: list[float] = []
         self.handed_on: list[str] = []
 
     def transfer(self, target: str, summary: str) -> None:
@@ -56,6 +57,9 @@ class Telephone(FakeLeg):
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         self.sent.append((asyncio.get_running_loop().time(), len(chunks)))
+
+    def poll(self, now: float) -> None:
+        self.polled.append(now)
 
 
 class Listening(ToldHearing):
@@ -227,6 +231,7 @@ def test_a_call_in_which_nothing_happens_is_looked_at_seldom() -> None:
     assert apart.min() > LOOK_SECONDS - 0.001
     assert apart.max() < LOOK_SECONDS + 0.021  # at the tick that is next
     assert line.leg.sent == []
+    assert line.leg.polled == []
     assert len(line.hearing.fed) == 200
 
 
@@ -238,6 +243,7 @@ def test_a_line_that_lives_by_what_it_is_sent_is_looked_at_all_the_time() -> Non
     assert 198 <= len(line.stream.looks) <= 200
     assert 198 <= len(line.leg.sent) <= 200
     assert {frames for _, frames in line.leg.sent} == {0}
+    assert [when - START for when in line.leg.polled] == [when for when, _ in line.leg.sent]
 
 
 @pytest.mark.parametrize("frames", range(20, 31))
