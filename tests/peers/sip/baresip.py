@@ -128,13 +128,15 @@ async def baresip(
     folder: Path,
     *,
     play: bytes | None = None,
+    sound: tuple[int, int] = (8000, 1),
     account: str = "",
     settings: Sequence[str] = (),
     pem: Path | None = None,
 ) -> AsyncIterator[Baresip]:
-    """Run baresip; `account` is what follows the address in its accounts file."""
+    """Run baresip; `account` is what follows the address in its accounts file, `sound` the rate and
+    the channels of what it plays, which must be its codec's."""
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240  (a test may wait for the disk)
-    source = wave(folder / "play.wav", play or tone(600, 60.0))
+    source = wave(folder / "play.wav", play or tone(600, 60.0, sound[0]), *sound)
     port, control = free_tcp_port(), free_tcp_port()
     lines = [
         f"sip_listen 127.0.0.1:{port}", "net_interface 127.0.0.1",

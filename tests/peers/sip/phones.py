@@ -43,9 +43,10 @@ class Phone(Protocol):
         """Give what the phone heard, as it recorded it itself, at 8000 Hz."""
 
 
-def wave(path: Path, pcm: bytes, rate: int = 8000) -> Path:
-    """Write samples as a WAV file."""
-    soundfile.write(path, np.frombuffer(pcm, dtype="<i2"), rate, subtype="PCM_16")
+def wave(path: Path, pcm: bytes, rate: int = 8000, channels: int = 1) -> Path:
+    """Write samples as a WAV file, the same in all channels."""
+    samples = np.repeat(np.frombuffer(pcm, dtype="<i2")[:, None], channels, axis=1)
+    soundfile.write(path, samples, rate, subtype="PCM_16")
     return path
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from gateway.lines.sip.leg import SipLeg
 from tests.peers.sip.baresip import baresip
@@ -66,6 +67,43 @@ def test_baresip_talks_keys_holds_and_hangs_up(tmp_path: Path) -> None:
                 await party.gone.wait()
         heard = phone.heard()
         assert abs(loudest(heard[4000:12000]) - 440) < 5
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("codec", "wire", "plays", "rate"),
+    [("g722", "G722/8000/1", (16000, 1), 16000), ("opus", "opus/48000/2", (48000, 2), 24000)],
+)
+def test_baresip_talks_in_wideband(
+    codec: str, wire: str, plays: tuple[int, int], rate: int, tmp_path: Path
+) -> None:
+    """The phone hears a tone that the telephone band has no room for, and we hear the phone."""
+
+    async def work() -> None:
+        async with (
+            served(Parties(sound=tone(5000, 1.0, rate)), codecs=(codec,)) as it,
+            baresip(
+                tmp_path / "phone",
+                sound=plays,
+                account=f";regint=0;audio_codecs={wire}",
+                settings=[f"module {codec}.so"],
+            ) as phone,
+        ):
+            await phone.command("dial", f"sip:bot@127.0.0.1:{it.port}")
+            party = await party_of(it)
+            await phone.saw("CALL_ESTABLISHED")
+            await asyncio.sleep(2.0)
+            assert party.leg.info.rate == rate
+            heard = np.frombuffer(bytes(party.heard), dtype="<i2")[-rate:]
+            assert abs(loudest(heard, rate) - 600) < 10
+            await phone.command("hangup")
+            async with asyncio.timeout(5):
+                await party.gone.wait()
+        path = sorted((tmp_path / "phone").glob("dump*dec.wav"))[0]
+        samples, recorded = soundfile.read(path, dtype="int16", always_2d=True)
+        middle = samples[recorded // 2 : recorded * 3 // 2, 0]
+        assert abs(loudest(middle, recorded) - 5000) < 10
 
     run(work)
 
