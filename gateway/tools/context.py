@@ -31,3 +31,10 @@ class ToolFailed(Exception):
         self.code = code
         "short, for the model and the log: `taken`, `not_found`"
         self.message = message
+
+
+class Uncertain(ToolFailed):
+    """It is not known whether a write was done."""
+
+    def __init__(self, message: str = "It is not known whether this was done.") -> None:
+        super().__init__("uncertain", message)

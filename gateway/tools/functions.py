@@ -14,7 +14,9 @@ import msgspec
 from gateway.events import Json
 from gateway.plumbing.wire_json import clean
 from gateway.ports import ToolSpec
+from gateway.tools.bounds import cut
 from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.ledger import entered
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
 
@@ -76,19 +78,10 @@ class FunctionTool:
             given[self._shape.context] = context
         write = self.spec.effect == "write"
         if self._shape.connection:
-            return await in_thread(self._in_store, given, context, store)
+            return await in_thread(self._in_store, given, arguments, context, store)
         if not write:
             return await self._call(given)
-        known = await in_thread(store.begin, context.key, context.call.call_id, self.spec.name)
-        if known is not None:
-            return known
-        try:
-            result = await self._call(given)
-        except ToolFailed:  # it says itself that it did nothing
-            await in_thread(store.release, context.key)
-            raise
-        await in_thread(store.finish, context.key, result)
-        return result
+        return await entered(self.spec.name, arguments, context, store, lambda: self._call(given))
 
     async def close(self) -> None:
         """Return at once: what a function opens is its own."""
@@ -98,12 +91,15 @@ class FunctionTool:
             return plain(await self.function(**given))
         return plain(await in_thread(partial(self.function, **given)))
 
-    def _in_store(self, given: Mapping[str, Any], context: ToolContext, store: Store) -> Json:
+    def _in_store(
+        self, given: Mapping[str, Any], arguments: Json, context: ToolContext, store: Store
+    ) -> Json:
         def work(connection: sqlite3.Connection) -> Json:
             return plain(self.function(**given, **{self._shape.connection: connection}))
 
         if self.spec.effect == "write":
-            return store.once(context.key, context.call.call_id, self.spec.name, work)
+            call = context.call.call_id
+            return store.once(context.key, call, self.spec.name, arguments, work)
         return store.read(work)
 
 
@@ -124,9 +120,9 @@ def function_tool(function: Callable[..., Any], name: str = "", **changes: Any) 
 
 
 def plain(result: object) -> Json:
-    """Make a JSON object of what a function gave."""
+    """Make a JSON object of what a function gave, cut where it is too long."""
     built = clean(msgspec.to_builtins(result, str_keys=True))
-    return built if isinstance(built, dict) else {"result": built}
+    return cut(built if isinstance(built, dict) else {"result": built})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,15 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+from jsonschema import Draft202012Validator  # what the SDK for MCP checks with
 
 from gateway.events import Json
 from gateway.plumbing.wire_json import parse
 from gateway.ports import ToolSpec
-from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.bounds import cut
+from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.endpoints import HttpEndpoint, with_secrets
+from gateway.tools.ledger import entered
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
 
@@ -34,6 +37,14 @@ FIRST_PAUSE = 0.2
 """Seconds before the first retry; they double."""
 
 
+REDIRECTS = 5
+"""How often an address may lead on; a moved service does so once or twice."""
+
+
+class TooLarge(ToolFailed):
+    """An answer is longer than `LIMIT`."""
+
+
 @dataclass
 class HttpTool:
     """One endpoint, ready to be asked; keeps its connections until closed."""
@@ -43,9 +54,11 @@ class HttpTool:
     retries: int = 0
     _client: httpx.AsyncClient | None = None
     _headers: dict[str, str] = field(init=False)
+    _schema: Draft202012Validator = field(init=False)
 
     def __post_init__(self) -> None:
         self._headers = with_secrets(self.endpoint.headers)
+        self._schema = Draft202012Validator(dict(self.endpoint.parameters))
         declared = self.endpoint.parameters.get("properties", {})
         for name in _GAP.findall(self.endpoint.url):
             if name not in declared:
@@ -79,63 +92,108 @@ class HttpTool:
 
     async def _write(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Make the request once; what may have happened is never tried again by itself."""
-        call_id, name, key = context.call.call_id, self.spec.name, context.key
-        known = await in_thread(store.begin, key, call_id, name)
-        if known is not None:
-            return known
+        key = {"Idempotency-Key": context.key}
+        return await entered(
+            self.spec.name, arguments, context, store, lambda: self._written(arguments, key)
+        )
+
+    async def _written(self, arguments: Json, headers: Mapping[str, str]) -> Json:
         try:
             async with asyncio.timeout(WRITE_SECONDS):
-                status, text = await self._send(arguments, {"Idempotency-Key": key})
+                status, text = await self._send(arguments, headers)
         except httpx.ConnectError as error:  # nothing was sent
-            await in_thread(store.release, key)
             raise ToolFailed("unreachable", type(error).__name__) from None
         except (httpx.TransportError, TimeoutError):
-            raise ToolFailed("uncertain", "It is not known whether this was done.") from None
-        if 400 <= status < 500:  # refused
-            await in_thread(store.release, key)
-        result = _answer(status, text)
-        await in_thread(store.finish, key, result)
-        return result
+            raise Uncertain from None
+        except TooLarge:
+            raise Uncertain("Its answer was too long to be read.") from None
+        if status >= 500:
+            raise Uncertain(f"The server broke (HTTP {status}); this may have been done.")
+        return _answer(status, text)
 
     async def _send(self, arguments: Json, headers: Mapping[str, str]) -> tuple[int, str]:
+        """Make the request, and those that it is redirected to; give the last answer."""
         if self._client is None:
             # Reading the certificates takes tens of milliseconds.
             context = await in_thread(httpx.create_ssl_context)
             self._client = self._client or httpx.AsyncClient(verify=context, timeout=None)
-        url, rest = _address(self.endpoint.url, arguments)
-        body: dict[str, Any] = {"json": rest}
-        if self.endpoint.method in ("GET", "DELETE"):
-            body = {"params": rest}
-        request = self._client.build_request(
-            self.endpoint.method, url, headers={**self._headers, **headers}, **body
+        url, rest = self._address(arguments)
+        method = self.endpoint.method
+        body: dict[str, Any] = {"params" if method in ("GET", "DELETE") else "json": rest}
+        own = {**self._headers, **headers}
+        request = self._client.build_request(method, url, headers=own, **body)
+        for _ in range(REDIRECTS):
+            response = await self._client.send(request, stream=True)
+            try:
+                if not response.has_redirect_location:
+                    return response.status_code, await _text(response)
+            finally:
+                await response.aclose()
+            request = self._redirected(request, response, own)
+        raise ToolFailed("redirected", "The address leads on and on.")
+
+    def _redirected(
+        self, request: httpx.Request, response: httpx.Response, headers: Mapping[str, str]
+    ) -> httpx.Request:
+        """Go where an answer points: to the same server, or to the same one by https.
+
+        What was asked is asked there again (RFC 9110, section 15.4.8); only after 303 it was done,
+        and its outcome is there (15.4.4).
+        """
+        assert self._client is not None
+        to = request.url.join(response.headers["location"])
+        there = (to.host, to.port or _port(to))
+        same = (to.scheme, *there) == (
+            request.url.scheme,
+            request.url.host,
+            request.url.port or _port(request.url),
         )
-        response = await self._client.send(request, stream=True)
-        try:
-            content = b""
-            async for piece in response.aiter_bytes():
-                content += piece
-                if len(content) > LIMIT:
-                    raise ToolFailed("too_large", "The answer is too long.")
-        finally:
-            await response.aclose()
-        return response.status_code, content.decode(response.encoding or "utf-8", "replace")
+        upgraded = to.scheme == "https" and to.host == request.url.host
+        if not same and not upgraded:
+            said = f"The address leads elsewhere (HTTP {response.status_code})."
+            raise ToolFailed("redirected", said)
+        if response.status_code == 303:
+            return self._client.build_request("GET", to, headers=headers)
+        kept = dict(headers)
+        if "content-type" in request.headers:
+            kept["content-type"] = request.headers["content-type"]
+        content = request.content or None
+        return self._client.build_request(request.method, to, headers=kept, content=content)
+
+    def _address(self, arguments: Json) -> tuple[str, dict[str, Any]]:
+        """Put arguments into the address, and give those that are left; raise ToolFailed."""
+        if mistakes := sorted(self._schema.iter_errors(dict(arguments)), key=str):
+            at = "/".join(str(part) for part in mistakes[0].absolute_path)
+            said = f"{at}: {mistakes[0].message}" if at else mistakes[0].message
+            raise ToolFailed("bad_arguments", said[:300])
+        named = _GAP.findall(self.endpoint.url)
+        if missing := [name for name in named if arguments.get(name) in (None, "")]:
+            raise ToolFailed("bad_arguments", f"missing: {', '.join(missing)}")
+        filled = _GAP.sub(lambda gap: quote(str(arguments[gap[1]]), safe=""), self.endpoint.url)
+        # A dot stays a dot when it is quoted, and two of them would take the segment before away.
+        if any(part in (".", "..") for part in filled.partition("://")[2].split("?")[0].split("/")):
+            raise ToolFailed("bad_arguments", "an argument in the address must not be dots alone")
+        return filled, {name: value for name, value in arguments.items() if name not in named}
 
 
-def _address(url: str, arguments: Json) -> tuple[str, dict[str, Any]]:
-    """Put arguments into the address, and give those that are left."""
-    named = re.findall(r"\{(\w+)\}", url)
-    missing = [name for name in named if name not in arguments]
-    if missing:
-        raise ToolFailed("bad_arguments", f"missing: {', '.join(missing)}")
-    filled = re.sub(r"\{(\w+)\}", lambda gap: quote(str(arguments[gap[1]]), safe=""), url)
-    return filled, {name: value for name, value in arguments.items() if name not in named}
+def _port(url: httpx.URL) -> int:
+    return 443 if url.scheme == "https" else 80
+
+
+async def _text(response: httpx.Response) -> str:
+    content = b""
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > LIMIT:
+            raise TooLarge("too_large", "The answer is too long.")
+    return content.decode(response.encoding or "utf-8", "replace")
 
 
 def _answer(status: int, text: str) -> Json:
-    if status >= 400:
+    if not 200 <= status < 300:
         raise ToolFailed(f"http_{status}", text[:300])
     try:
         parsed = parse(text) if text.strip() else {}
     except ValueError:
-        return {"result": text}
-    return parsed if isinstance(parsed, dict) else {"result": parsed}
+        parsed = text
+    return cut(parsed if isinstance(parsed, dict) else {"result": parsed})

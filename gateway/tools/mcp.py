@@ -21,8 +21,10 @@ from gateway.events import Json
 from gateway.plumbing.fence import is_stop
 from gateway.plumbing.wire_json import clean
 from gateway.ports import ToolSpec
-from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.bounds import cut
+from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.endpoints import McpServer, taken_from_environment, with_secrets
+from gateway.tools.ledger import entered
 from gateway.tools.store import Store
 
 FIRST_PAUSE = 0.5
@@ -35,6 +37,12 @@ CONNECT_SECONDS = 10.0
 
 CALL_SECONDS = 60.0
 """The longest a call may take; a read is given up by its own, shorter time before that."""
+
+NEVER_BEGAN = frozenset(
+    (types.PARSE_ERROR, types.INVALID_REQUEST, types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
+)
+"""Errors of JSON-RPC that say that a request was not understood; after any other a write may have
+been done."""
 
 KEY = "parley/idempotencyKey"
 """Where in a request's metadata a write has its key."""
@@ -114,9 +122,10 @@ class McpConnection:
         try:
             result = await client.call_tool(name, dict(arguments), meta=dict(meta) or None)  # type: ignore[arg-type]
         except MCPError as error:
-            if error.code != types.CONNECTION_CLOSED:
+            if error.code in NEVER_BEGAN:
                 raise ToolFailed("refused", str(error)[:300]) from None
-            self._down()
+            if error.code == types.CONNECTION_CLOSED:
+                self._down()
             raise ConnectionError(str(error)) from None
         return _answer(result)
 
@@ -148,18 +157,13 @@ class McpTool:
                 return await self.connection.call(name, arguments, {})
             except OSError:
                 raise ToolFailed("unreachable", "The tool server is away.") from None
-        known = await asyncio.to_thread(store.begin, key, context.call.call_id, name)
-        if known is not None:
-            return known
+        return await entered(name, arguments, context, store, lambda: self._write(arguments, key))
+
+    async def _write(self, arguments: Json, key: str) -> Json:
         try:
-            result = await self.connection.call(name, arguments, {KEY: key})
-        except ToolFailed:
-            await asyncio.to_thread(store.release, key)
-            raise
+            return await self.connection.call(self.spec.name, arguments, {KEY: key})
         except OSError:
-            raise ToolFailed("uncertain", "It is not known whether this was done.") from None
-        await asyncio.to_thread(store.finish, key, result)
-        return result
+            raise Uncertain from None
 
     async def close(self) -> None:
         """Return at once: the connection is the server's, and outlives an agent's file."""
@@ -199,5 +203,5 @@ def _answer(result: types.CallToolResult) -> Json:
     if result.is_error:
         raise ToolFailed("failed", text[:300])
     if isinstance(result.structured_content, dict):
-        return dict(clean(result.structured_content))
-    return {"result": clean(text)}
+        return cut(dict(clean(result.structured_content)))
+    return cut({"result": clean(text)})

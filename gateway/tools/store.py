@@ -12,11 +12,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from gateway.events import Json
-from gateway.tools.context import ToolFailed
+from gateway.tools.context import Uncertain
 from media import private
 
 T = TypeVar("T")
@@ -25,15 +26,28 @@ BUSY_SECONDS = 5.0
 """How long one writer waits for another; a write takes milliseconds."""
 
 _SCHEMA = """
-create table if not exists writes (
+create table if not exists parley_ledger (
     key text primary key,
     call text not null,
     name text not null,
+    arguments text not null,
     state text not null check (state in ('begun', 'done')),
     result text not null,
     at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 )
 """
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDeed:
+    """A write that was begun and of which no end is known."""
+
+    key: str
+    call: str
+    name: str
+    arguments: Json
+    at: str
+    "when it was begun: RFC 3339, UTC"
 
 
 class Store:
@@ -50,7 +64,12 @@ class Store:
         return result
 
     def once(
-        self, key: str, call: str, name: str, work: Callable[[sqlite3.Connection], Json]
+        self,
+        key: str,
+        call: str,
+        name: str,
+        arguments: Json,
+        work: Callable[[sqlite3.Connection], Json],
     ) -> Json:
         """Do a write and enter it into the ledger in one transaction: both happen, or neither.
 
@@ -62,12 +81,13 @@ class Store:
                 return {**known, "repeated": True}
             result = work(connection)
             connection.execute(
-                "insert into writes (key, call, name, state, result) values (?, ?, ?, 'done', ?)",
-                (key, call, name, json.dumps(result, ensure_ascii=False)),
+                "insert into parley_ledger (key, call, name, arguments, state, result)"
+                " values (?, ?, ?, ?, 'done', ?)",
+                (key, call, name, _text(arguments), _text(result)),
             )
         return result
 
-    def begin(self, key: str, call: str, name: str) -> Json | None:
+    def begin(self, key: str, call: str, name: str, arguments: Json) -> Json | None:
         """Enter a write that happens elsewhere; give its result when it was done before.
 
         Raise ToolFailed when it was begun before and nobody knows how it ended.
@@ -76,9 +96,9 @@ class Store:
             known = _find(connection, key)
             if known is None:
                 connection.execute(
-                    "insert into writes (key, call, name, state, result)"
-                    " values (?, ?, ?, 'begun', '{}')",
-                    (key, call, name),
+                    "insert into parley_ledger (key, call, name, arguments, state, result)"
+                    " values (?, ?, ?, ?, 'begun', '{}')",
+                    (key, call, name, _text(arguments)),
                 )
         return None if known is None else {**known, "repeated": True}
 
@@ -86,14 +106,31 @@ class Store:
         """Enter the result of a write that was begun."""
         with self._transaction() as connection:
             connection.execute(
-                "update writes set state = 'done', result = ? where key = ?",
-                (json.dumps(result, ensure_ascii=False), key),
+                "update parley_ledger set state = 'done', result = ? where key = ?",
+                (_text(result), key),
             )
 
     def release(self, key: str) -> None:
         """Take back the entry of a write that certainly did not happen."""
         with self._transaction() as connection:
-            connection.execute("delete from writes where key = ? and state = 'begun'", (key,))
+            connection.execute(
+                "delete from parley_ledger where key = ? and state = 'begun'", (key,)
+            )
+
+    def open_deeds(self) -> list[OpenDeed]:
+        """List the writes that were begun and of which no end is known, oldest first."""
+        if not self.path.exists():
+            return []
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "select key, call, name, arguments, at from parley_ledger"
+                " where state = 'begun' order by at"
+            ).fetchall()
+            connection.rollback()
+        return [
+            OpenDeed(row["key"], row["call"], row["name"], json.loads(row["arguments"]), row["at"])
+            for row in rows
+        ]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -114,6 +151,17 @@ class Store:
                 connection.commit()
 
 
+def stores(folder: Path) -> list[Path]:
+    """List the files of a folder that are SQLite's, whatever they are called."""
+    found = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_file():
+            with path.open("rb") as file:
+                if file.read(16) == b"SQLite format 3\0":
+                    found.append(path)
+    return found
+
+
 def _write_ahead(connection: sqlite3.Connection) -> None:
     """Let readers and one writer work at once; the file remembers it after the first time.
 
@@ -132,11 +180,16 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _find(connection: sqlite3.Connection, key: str) -> Json | None:
-    row = connection.execute("select state, result from writes where key = ?", (key,)).fetchone()
+    query = "select state, result from parley_ledger where key = ?"
+    row = connection.execute(query, (key,)).fetchone()
     if row is None:
         return None
     if row["state"] == "begun":
-        raise ToolFailed("uncertain", "This was begun before, and it is not known how it ended.")
+        raise Uncertain("This was begun before, and it is not known how it ended.")
     result = json.loads(row["result"])
     assert isinstance(result, dict)
     return result
+
+
+def _text(data: Json) -> str:
+    return json.dumps(data, ensure_ascii=False, default=str)

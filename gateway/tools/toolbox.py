@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import structlog
 
-from gateway.events import Json, RunTool, ToolAnswered
+from gateway.events import Json, Outcome, RunTool, ToolAnswered
 from gateway.plumbing.fence import is_stop
 from gateway.ports import ToolSpec
-from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.store import Store
 
 log = structlog.get_logger("tools")
@@ -66,9 +66,7 @@ class CallTools:
         result, outcome = await self._outcome(effect)
         return ToolAnswered(effect.ask, result, outcome, loop.time() - begun)
 
-    async def _outcome(
-        self, effect: RunTool
-    ) -> tuple[Json, Literal["done", "failed", "timeout", "refused", "cancelled"]]:
+    async def _outcome(self, effect: RunTool) -> tuple[Json, Outcome]:
         tool = self.toolbox.tools.get(effect.name)
         if tool is None:
             return {"error": "no_such_tool"}, "refused"
@@ -79,7 +77,8 @@ class CallTools:
             async with asyncio.timeout(limit):
                 return await tool.run(effect.arguments, context, self.toolbox.store), "done"
         except ToolFailed as failed:
-            return {"error": failed.code, "message": failed.message}, "failed"
+            told = {"error": failed.code, "message": failed.message}
+            return told, "uncertain" if isinstance(failed, Uncertain) else "failed"
         except TimeoutError:
             return {"error": "timeout", "message": "This took too long."}, "timeout"
         except BaseException as raised:  # fence: a broken tool is an answer

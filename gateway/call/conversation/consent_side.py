@@ -26,6 +26,7 @@ def hush(state: CallState) -> None:
 
 def answering(state: CallState, reply: Reply, now: float) -> None:
     """A turn of the caller has ended: it is the answer to what they are being asked."""
+    state.agreed = None
     for news in state.news:
         news.tried = True  # the reply to this turn knows of it
     open_ = state.tools.writes.open
@@ -49,7 +50,8 @@ def tell(state: CallState, now: float) -> Effects:
         return []
     if all(news.tried for news in state.news):
         return _tell_ourselves(state)
-    effects = respond_again(state, now)
+    since, state.agreed = state.agreed, None
+    effects = respond_again(state, now, since)
     reply = state.replies.current
     assert reply is not None
     for news in state.news:

@@ -8,6 +8,7 @@ from typing import Literal
 from gateway.call.conversation.history import History
 from gateway.call.conversation.replies import Replies, Reply
 from gateway.call.conversation.speech import Speech, UtteranceKind, ends_asking
+from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.waits import Waits
 from gateway.call.settings import ConversationSettings
 from gateway.call.tools.desk import ToolDesk
@@ -223,6 +224,8 @@ class CallState:
     "no backend serves any more: the caller is being put through to somebody"
     proposed: str = ""
     "the proposal whose read-back was the last thing the caller heard, to its end"
+    agreed: TurnClock | None = None
+    "of the turn in which the caller said yes, until they hear what came of it"
     news: list[News] = field(default_factory=list)
     "outcomes that the caller was not told of yet"
     transferring: bool = False

@@ -140,7 +140,7 @@ def do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:
             case Judged():
                 effects.append(_judged(effect))
                 if effect.verdict in ("agreed", "again") and _silent(state):
-                    effects += give_up_reply(state, now)
+                    effects += _silence(state, effect, now)
             case GoOn():
                 effects.append(Record(_late(effect)))
                 state.news.append(News(effect.run, effect.outcome))
@@ -161,6 +161,14 @@ def do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:
 def _judged(of: Judged) -> Record:
     told = ToolLogged(name=of.name, ask=of.run, outcome=of.verdict, arguments=of.arguments)
     return Record(told)
+
+
+def _silence(state: CallState, of: Judged, now: float) -> Effects:
+    """The reply to the caller's yes would tell a story: what came of it is told instead."""
+    reply = state.replies.current
+    if of.verdict == "agreed" and reply is not None:
+        state.agreed = reply.clock
+    return give_up_reply(state, now)
 
 
 def _silent(state: CallState) -> bool:

@@ -127,6 +127,8 @@ TABLE = [
     ("logs --file empty --call abc", FAILED, "no call in empty has an id that begins or ends with"),
     ("logs --file /proc/self/mem", FAILED, "/proc/self/mem: Input/output error"),
     ("logs -c taken.toml", WRONG, "log.path: folder is a folder"),
+    ("tools", WRONG, "parley tools has one list: --open"),
+    ("tools --open -c nowhere.toml", WRONG, "nowhere.toml"),
     ("report", FAILED, "there is no log at logs/calls.jsonl yet"),
     ("report --since soon", WRONG, "--since: found 'soon', it must be a span like 90m"),
     ("report --since 99999999999d", WRONG, "--since: found '99999999999d'"),

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.events import CallInfo, Json
 from gateway.ports import ToolSpec
-from gateway.tools.context import ToolContext, ToolFailed
+from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.endpoints import HttpEndpoint
 from gateway.tools.http import LIMIT, HttpTool
 from gateway.tools.store import Store
@@ -27,6 +27,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 BY_ID = {"type": "object", "properties": {"id": {"type": "string"}}}
+POST = HttpEndpoint("https://example.com/look", "POST")
 
 
 class Server:
@@ -146,6 +147,72 @@ def test_a_write_of_which_nothing_is_known_is_not_sent_again(tmp_path: Path, fir
         ask(second, tmp_path, {}, WRITE)
     assert failed.value.code == "uncertain"
     assert second.requests == []
+
+
+def moved(to: str, status: int = 302) -> httpx.Response:
+    return httpx.Response(status, headers={"Location": to})
+
+
+@pytest.mark.parametrize("to", ["/orders/", "https://example.com/other"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirected_write_is_made_where_the_server_has_moved(
+    tmp_path: Path, to: str, status: int
+) -> None:
+    server = Server(moved(to, status), httpx.Response(200, json={"id": 7}))
+    assert ask(server, tmp_path, {"n": 1}, WRITE, endpoint=POST) == {"id": 7}
+    first, second = server.requests
+    assert (second.method, second.content) == (first.method, first.content) == ("POST", b'{"n":1}')
+    assert second.headers["idempotency-key"] == "k1"
+    assert second.headers["content-type"] == "application/json"
+
+
+def test_a_write_is_followed_from_http_to_https_and_nowhere_else(tmp_path: Path) -> None:
+    plain = HttpEndpoint("http://example.com/look", "POST")
+    server = Server(moved("https://example.com/look"), httpx.Response(200, json={"id": 7}))
+    assert ask(server, tmp_path, {}, WRITE, endpoint=plain) == {"id": 7}
+    for to in ("https://evil.example/look", "http://example.com:81/look", "ftp://example.com/"):
+        server = Server(moved(to), httpx.Response(200, json={"id": 7}))
+        with pytest.raises(ToolFailed) as failed:
+            ask(server, tmp_path / to[:8], {}, WRITE, endpoint=plain)
+        assert failed.value.code == "redirected"
+        assert len(server.requests) == 1
+
+
+def test_see_other_is_looked_at_and_a_circle_has_an_end(tmp_path: Path) -> None:
+    server = Server(moved("/orders/7", 303), httpx.Response(200, json={"id": 7}))
+    assert ask(server, tmp_path, {}, WRITE, endpoint=POST) == {"id": 7}
+    assert [request.method for request in server.requests] == ["POST", "GET"]
+    with pytest.raises(ToolFailed, match="on and on"):
+        ask(Server(moved("/look")), tmp_path / "b", {}, WRITE, endpoint=POST)
+
+
+def test_a_write_answered_at_too_great_length_is_uncertain(tmp_path: Path) -> None:
+    with pytest.raises(Uncertain):
+        ask(Server(httpx.Response(200, text="x" * (LIMIT + 1))), tmp_path, {}, WRITE)
+    assert [deed.name for deed in Store(tmp_path / "h.sqlite").open_deeds()] == [WRITE.name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"id": 7}, "id: 7 is not of type 'string'"),
+        ({"id": ""}, "missing: id"),
+        ({"id": ".."}, "dots alone"),
+        ({"id": "."}, "dots alone"),
+        ({"id": "1", "more": 1}, "Additional properties are not allowed"),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_sent(
+    tmp_path: Path, arguments: Json, said: str
+) -> None:
+    strict = {**BY_ID, "additionalProperties": False}
+    server = Server(httpx.Response(200))
+    where = HttpEndpoint("https://example.com/cars/{id}", parameters=strict)
+    with pytest.raises(ToolFailed) as failed:
+        ask(server, tmp_path, arguments, endpoint=where)
+    assert failed.value.code == "bad_arguments"
+    assert said in failed.value.message
+    assert server.requests == []
 
 
 @pytest.mark.real_time
