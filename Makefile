@@ -61,6 +61,10 @@ fix: $(MADE)/project ## Format, and mend what the linter can mend
 	@$(BIN)/python -m tools.settings_page --write
 	@$(BIN)/python -m tools.call_log_page --write
 
+.PHONY: kills
+kills: setup ## Kill a busy process at 100 random moments: whole log, readable recordings, all finished
+	@folder=$$(mktemp -d); $(BIN)/python -m tests.gateway.observe.test_lost 100 $$folder; rm -rf $$folder
+
 ##@ Measure
 
 .PHONY: bench

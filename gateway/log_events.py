@@ -392,11 +392,44 @@ class CallEndedLogged(_Logged, frozen=True, kw_only=True):
     """The call is over; its last line but for what still ran."""
 
     reason: str
+    "`process lost`: it was killed, and this is written by the next one"
     ended_by: Literal["caller", "agent", "failure"]
     seconds: Seconds
     turns: int
     quality: Figures | None = None
     "how well the sound came and went, where the line measures it; times in seconds, `mos` 1 to 5"
+    open_deeds: list[str] | None = None
+    "tools that were changing the world when the process was lost: nobody knows what came of them"
+
+
+class CallSummaryLogged(_Logged, frozen=True, kw_only=True):
+    """A whole call in one flat line, right after its end: a row for a database."""
+
+    began: str
+    "RFC 3339, UTC"
+    line: str
+    direction: str
+    agent: str
+    caller: Number = msgspec.field(name="from")
+    callee: Number = msgspec.field(name="to")
+    recording: str | None = None
+    ended_by: str
+    reason: str
+    seconds: Seconds
+    turns: int
+    response_median: Seconds | None = None
+    response_max: Seconds | None = None
+    cut_ins: int
+    stop_delay_median: Seconds | None = None
+    went_on: int
+    "sounds over which the agent went on"
+    tools: int
+    "that were asked for"
+    deeds: int
+    "writes that were done"
+    faults: int
+    held: Seconds
+    "how long the caller was away"
 
 
 class LoopStoodLogged(_Logged, frozen=True, kw_only=True):
@@ -448,6 +481,7 @@ LogEvent = (
     | FaultLogged
     | RecoveredLogged
     | CallEndedLogged
+    | CallSummaryLogged
     | LoopStoodLogged
     | LogDroppedLogged
     | LogLostLogged

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -40,12 +41,9 @@ class WavFile:
         """
         handle = self._reopen()
         lost = self._frames if self.made and handle is None else 0
-        made = handle is None
         if handle is None:
             handle = self._make()
         try:
-            if made:
-                _write(handle, 0, header(0, self._rate))  # first: it can be read from now on
             _write(handle, HEADER + start * FRAME, sound)
             self._frames = max(self._frames, start + len(sound) // FRAME)
             _write(handle, 0, header(self._frames * FRAME, self._rate))
@@ -62,15 +60,32 @@ class WavFile:
             return None
 
     def _make(self) -> int:
-        """Make the file, under the first name that is free."""
-        private.make_folder(self.path.parent, self._group_reads)
+        """Make the file with its header, under the first name that is free."""
+        private.make_folder(self._wanted.parent, self._group_reads)
+        # Without a name until it can be read, so that a kill leaves no empty file behind.
+        handle = private.open_nameless(self._wanted.parent, self._group_reads)
+        if handle is None:
+            return self._named()
+        try:
+            _write(handle, 0, header(0, self._rate))
+            for path in names(self._wanted):
+                with suppress(FileExistsError):
+                    private.give_name(handle, path)
+                    self.path, self.made = path, True
+                    return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        raise AssertionError("names do not end")
+
+    def _named(self) -> int:
+        """Make the file where files have their names from the beginning."""
         for path in names(self._wanted):
-            try:
+            with suppress(FileExistsError):
                 handle = private.open_file(path, os.O_RDWR | os.O_EXCL, self._group_reads)
-            except FileExistsError:
-                continue
-            self.path, self.made = path, True
-            return handle
+                self.path, self.made = path, True
+                _write(handle, 0, header(0, self._rate))
+                return handle
         raise AssertionError("names do not end")
 
 

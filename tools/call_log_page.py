@@ -105,6 +105,8 @@ def _kind(kind: Any) -> str:
         return ", ".join(f"`{each}`" for each in get_args(kind))
     if origin is get_origin(Figures):
         return "object"
+    if origin is list:
+        return f"list of {_kind(get_args(kind)[0])}"
     if kind is Stages:
         return "[stages](#stages)"
     return {str: "text", int: "count", float: "number", bool: "true, false"}[kind]

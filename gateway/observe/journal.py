@@ -21,6 +21,7 @@ from typing import Literal
 import msgspec
 
 from gateway.log_events import (
+    CallEndedLogged,
     FaultLogged,
     LogDroppedLogged,
     LogEvent,
@@ -31,10 +32,13 @@ from gateway.log_events import (
 )
 from gateway.observe.backlog import KEPT_BYTES, RETRY_SECONDS, Backlog, Trouble
 from gateway.observe.call_names import CallNames, known_calls
+from gateway.observe.courses import Courses
 from gateway.observe.cutting import Cutting
 from gateway.observe.files import LogFile, Sink, StandardOutput
 from gateway.observe.privacy import Privacy
+from gateway.observe.running import Running
 from gateway.observe.settings import LogSettings
+from gateway.observe.summary import Summary
 from gateway.observe.tally import Tally
 from gateway.observe.vocabulary import marks
 from gateway.plumbing.starting import cannot_use
@@ -86,6 +90,7 @@ class Journal:
         sink: Sink | None = None,
         bound: int = QUEUE_LINES,
         kept: int = KEPT_BYTES,
+        running: Running | None = None,
     ) -> None:
         self._privacy = Privacy(settings.mask, secrets)
         self._clock = clock
@@ -94,8 +99,9 @@ class Journal:
         self._backlog = Backlog(sink, clock, self._tell, kept)
         self._names = CallNames(() if settings.path == "-" else known_calls(Path(settings.path)))
         self.tally = Tally()
+        self._courses = Courses(running)
         self._bound = bound
-        self._queue: SimpleQueue[_Line | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Line | threading.Event | None] = SimpleQueue()
         self._dropped = 0
         "lines that found the queue full and are not yet told of"
         self._told = 0
@@ -118,6 +124,18 @@ class Journal:
     def backlog(self) -> Backlog:
         """What waits for the disk, and why; to look at."""
         return self._backlog
+
+    def lost(self, call: str, summary: Summary, ended: CallEndedLogged) -> None:
+        """Write the end of a call that another process had."""
+        log = CallLog(self, call, self._clock() - summary.at)
+        log.write(ended)
+        log.write(summary.line(ended))
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until everything so far is written; say whether it is."""
+        mark = threading.Event()
+        self._queue.put(mark)
+        return mark.wait(seconds) and self._backlog.trouble is None
 
     def close(self) -> None:
         """Write what is queued, within a bound, and let the file go."""
@@ -146,7 +164,7 @@ class Journal:
         going_on = True
         while going_on:
             lines: list[_Line] = []
-            line: _Line | Literal["again"] | None
+            line: _Line | threading.Event | Literal["again"] | None
             try:
                 line = self._queue.get(timeout=RETRY_SECONDS if self._backlog.trouble else None)
             except Empty:
@@ -159,16 +177,29 @@ class Journal:
                 line = self._queue.get_nowait()
             going_on = line is not None
             self._write(lines)
+            if isinstance(line, threading.Event):
+                line.set()
         self._write([])
         self._backlog.close()
+        self._courses.close()
 
     def _write(self, lines: list[_Line]) -> None:
         if (dropped := self._dropped) > self._told:
             lines.append(self._own(LogDroppedLogged(lines=dropped - self._told)))
             self._told = dropped
-        for line in lines:
+        whole = [each for line in lines for each in (line, *self._summed_up(line))]
+        ends = [line for line in whole if isinstance(line.event, CallEndedLogged)]
+        for line in whole:
             self.tally.take(line.call, line.event)
-        self._backlog.write([self._render(line) for line in lines])
+            if not isinstance(line.event, CallEndedLogged):
+                self._courses.note(line.call, line.event)
+        self._backlog.write([self._render(line) for line in whole])
+        for line in ends:  # only now: what is not in the log yet must be finished by the next one
+            self._courses.note(line.call, line.event)
+
+    def _summed_up(self, line: _Line) -> list[_Line]:
+        told = self._courses.take(timestamp(line.wall), line.call, line.at, line.event)
+        return [] if told is None else [_Line(line.wall, line.call, line.at, told)]
 
     def _tell(self, trouble: Trouble) -> list[bytes]:
         """Tell of a time in which nothing could be written."""

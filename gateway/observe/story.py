@@ -27,6 +27,7 @@ from gateway.log_events import (
     CallFailedLogged,
     CallRefusedLogged,
     CallStartedLogged,
+    CallSummaryLogged,
     DeedLogged,
     DraftLogged,
     FaultLogged,
@@ -116,10 +117,8 @@ class Story:
         match told:
             case CallStartedLogged():
                 return [self._begin(line, told)]
-            case CallRefusedLogged():
-                return [self._row(line, "", _refused(told), style="red")]
-            case CallFailedLogged():
-                return [self._row(line, "", _failed(told), style="red")]
+            case CallRefusedLogged() | CallFailedLogged():
+                return [self._row(line, "", _missed(told), style="red")]
             case CallEndedLogged():
                 self._calls.pop(line.call, None)
                 return [self._end(line, told)]
@@ -132,9 +131,15 @@ class Story:
             case DeedLogged(outcome="unknown", name=name):
                 lost = Text(f"{printable(name)}: nobody knows what came of it", "red")
                 return [self._row(line, "tool", lost)]
-            case DraftLogged() | UsageLogged() | DeedLogged() | ToolLogged(outcome="asked"):
+            case (
+                CallSummaryLogged()
+                | DraftLogged()
+                | UsageLogged()
+                | DeedLogged()
+                | ToolLogged(outcome="asked")
+            ):
                 # A used draft is told with its turn, and a tool when it answers; the rest is for
-                # bills, not for the story of a call.
+                # bills and databases, not for the story of a call.
                 return []
             case ToolLogged():
                 return [self._row(line, "tool", _tool(told))]
@@ -191,6 +196,9 @@ class Story:
         said.stylize("bold red" if failed else "bold")
         turns = f"{ended.turns} turn{'' if ended.turns == 1 else 's'}"
         facts = [printable(ended.reason), f"{ended.seconds:.1f} s", turns, *_pairs(ended.quality)]
+        facts += [
+            f"{printable(name)}: nobody knows what came of it" for name in ended.open_deeds or ()
+        ]
         said.append("".join(f" · {fact}" for fact in facts if fact), QUIET)
         return Group(self._row(line, "", said), "")
 
@@ -309,6 +317,10 @@ def _tool(tool: ToolLogged) -> Text:
     if tool.seconds is not None:
         facts.append(f"{tool.seconds:.2f} s")
     return said.append("".join(f" · {fact}" for fact in facts if fact), QUIET)
+
+
+def _missed(call: CallRefusedLogged | CallFailedLogged) -> Text:
+    return _refused(call) if isinstance(call, CallRefusedLogged) else _failed(call)
 
 
 def _refused(call: CallRefusedLogged) -> Text:

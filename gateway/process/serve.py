@@ -31,9 +31,11 @@ from gateway.lines.port import LineNeeds
 from gateway.lines.table import LINES
 from gateway.lines.websocket.upgrade import Upgrades
 from gateway.observe.journal import Journal
+from gateway.observe.lost import REASON, finish
+from gateway.observe.running import Running
 from gateway.plumbing import file_limit
 from gateway.plumbing.fence import fenced_task
-from gateway.plumbing.starting import bind
+from gateway.plumbing.starting import bind, cannot_use
 from gateway.process import health
 from gateway.process.agents import Crew
 from gateway.process.call_factory import Exchange
@@ -82,7 +84,7 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     sockets = bind("server.host and server.port", settings.server.host, settings.server.port)
     runtime = Runtime(settings.runtime)
     recorder = Recorder() if settings.recording.enabled else None
-    journal = _journal(settings, owner)
+    journal = await _journal(settings, owner)
     try:
         voices, assessor = _ears(settings, runtime)
         crew = Crew(settings, runtime, stopping.reload)
@@ -126,9 +128,21 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
         journal.close()
 
 
-def _journal(settings: Settings, owner: Owner) -> Journal:
+async def _journal(settings: Settings, owner: Owner) -> Journal:
+    """Open the log, and finish what a process left that was killed."""
     hidden = (*secrets(settings).values(), owner.token)
-    return Journal(settings.log, hidden, clock=asyncio.get_running_loop().time)
+    folder = settings.agents.data / "running"
+    try:
+        running = Running(folder)
+    except OSError as error:
+        raise cannot_use("agents.data", folder, error) from None
+    clock = asyncio.get_running_loop().time
+    journal = Journal(settings.log, hidden, clock=clock, running=running)
+    path = None if settings.log.path == "-" else Path(settings.log.path)
+    lost = await asyncio.to_thread(finish, running, journal, path, settings.recording.folder)
+    if lost:
+        log.warning("calls_finished", calls=lost, reason=REASON)
+    return journal
 
 
 def _judge(settings: Settings, journal: Journal, recorder: Recorder | None, lines: Lines) -> Judge:

@@ -9,6 +9,7 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
+from media import private
 from media.wav_file import FRAME, HEADER, WavFile, header, mend, names
 
 
@@ -67,3 +68,18 @@ def test_what_is_no_recording_stays_as_it_is(tmp_path: Path) -> None:
     path.write_bytes(b"something else that is longer than a header, of a stranger")
     mend(path)
     assert path.read_bytes().startswith(b"something else")
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_it_is_made_with_its_header_whatever_the_file_system_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    if not nameless:
+        monkeypatch.setattr(private, "open_nameless", lambda folder, group_reads: None)
+    (tmp_path / "a.wav").write_text("somebody's")
+    file = WavFile(tmp_path / "a.wav", 8000)
+    file.put(0, b"")
+    assert file.path.name == "a.2.wav"
+    assert file.path.read_bytes() == header(0, 8000)
+    assert (tmp_path / "a.wav").read_text() == "somebody's"
+    assert len(list(tmp_path.iterdir())) == 2

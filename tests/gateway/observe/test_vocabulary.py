@@ -13,7 +13,7 @@ import pytest
 
 import gateway.observe.report
 from gateway.__main__ import main
-from gateway.log_events import LogEvent, Stages, UsageLogged, fields_of, name_of
+from gateway.log_events import CallSummaryLogged, LogEvent, Stages, UsageLogged, fields_of, name_of
 from gateway.observe.journal import Journal
 from gateway.observe.lines import parse
 from gateway.observe.privacy import Mask
@@ -33,7 +33,8 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Mask, Path]:
     with Journal(LogSettings(str(path), mask=request.param)) as journal:
         call = journal.bind(CALL, 0.0)
         for event in SAMPLES:
-            call.write(event)
+            if not isinstance(event, CallSummaryLogged):  # the journal writes it by itself
+                call.write(event)
     return request.param, path
 
 
@@ -43,7 +44,7 @@ def test_every_line_is_read_back_as_what_was_written(log: tuple[Mask, Path]) -> 
     assert [type(line.told) for line in lines] == [type(each) for each in SAMPLES]
     if mask == "none":
         for line, each in zip(lines, SAMPLES, strict=True):
-            assert line.told == each or isinstance(each, UsageLogged)
+            assert line.told == each or isinstance(each, UsageLogged | CallSummaryLogged)
 
 
 def test_every_line_is_what_the_schema_says(log: tuple[Mask, Path]) -> None:
