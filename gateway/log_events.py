@@ -151,7 +151,13 @@ class TurnEndedLogged(_Logged, frozen=True, kw_only=True):
     seconds: Seconds | None = None
     "length of the turn"
     keys: Keys | None = None
-    "pressed in this turn"
+
+
+class TurnRejoinedLogged(_Logged, frozen=True, kw_only=True):
+    """The caller went on before an answer was heard: the turn `before` is part of this one."""
+
+    turn: int
+    before: int
 
 
 class DraftLogged(_Logged, frozen=True, kw_only=True):
@@ -465,6 +471,7 @@ LogEvent = (
     | TurnLogged
     | AgentSpokeLogged
     | InterruptedLogged
+    | TurnRejoinedLogged
     | BackchannelLogged
     | ResumedLogged
     | ToolLogged

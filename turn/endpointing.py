@@ -29,6 +29,9 @@ from turn.profile import DEFAULT, Profile
 from turn.turn_text import TurnText
 from turn.words import Reading
 
+NEVER = -(10**9)
+"""A position long before every call."""
+
 EVEN = 0.5
 """Belief at which a turn may as well go on as be over."""
 
@@ -47,6 +50,8 @@ class EndpointSettings:
     "the same while a form is dictated, of which only the words tell whether it is whole"
     least: float = 0.12
     "seconds of voice that make a turn when no word is recognised: a smack or a click has less"
+    rejoins: float = 1.5
+    "seconds after a turn's end within which a speaker who goes on has only paused"
     longest_speech: float = 60.0
     "seconds of sound without a pause after which a turn ends: nobody speaks so, a stuck line does"
     murmur: float = 0.8
@@ -107,8 +112,8 @@ class Endpoint:
         self._drafts = 0
         self._text = TurnText(language)
         self._pause: Pause | None = None
-        self._free = 0
-        "where the turn before ended: nothing belongs to two turns"
+        self._over = 0, NEVER
+        "where the turn before ended, since nothing belongs to two turns, and where that was found"
 
     @property
     def open(self) -> bool:
@@ -120,7 +125,7 @@ class Endpoint:
     def started(self, at: int, start: int) -> list[TurnOutput]:
         """The caller makes a sound."""
         outputs: list[TurnOutput] = []
-        start = max(start, self._free)
+        start = max(start, self._over[0])
         if self._pause is not None:
             if self._pause.drafted:
                 outputs.append(TurnResumed(at))
@@ -128,7 +133,9 @@ class Endpoint:
             self._pause = None
         if self._start is None:
             self._start = start
-            self._voiced = self._longest_pause = 0.0
+            self._voiced = 0.0
+            again = self._seconds(self._over[1], start) <= self._settings.rejoins
+            self._longest_pause = self._seconds(self._over[0], start) if again else 0.0
             self._drafts = 0
             self._text.begin()
         self._spoken_from = start
@@ -297,7 +304,7 @@ class Endpoint:
         assert start is not None
         assert pause is not None
         self._start = self._pause = None
-        self._free = pause.end
+        self._over = pause.end, now
         worded = pause.reading is not None and pause.reading.words > 0
         if self._voiced < self._settings.least and not worded:
             return self._nothing(now, pause)
@@ -312,7 +319,7 @@ class Endpoint:
         if self._start is None:
             return []
         pause, self._pause, self._start = self._pause, None, None
-        self._free = now
+        self._over = now, NEVER
         return self._nothing(now, pause)
 
     def _nothing(self, now: int, pause: Pause | None) -> list[TurnOutput]:
@@ -326,7 +333,7 @@ class Endpoint:
         start = self._keys.start if self._start is None else min(self._start, self._keys.start)
         end, keys = self._keys.end, self._keys.take()
         self._start = self._pause = None
-        self._free = end
+        self._over = end, NEVER
         return [*outputs, TurnEnded(now, start, end, "keys", keys=keys)]
 
     def _seconds(self, start: int, end: int) -> float:

@@ -40,6 +40,7 @@ from gateway.log_events import (
     ToolLogged,
     TurnEndedLogged,
     TurnLogged,
+    TurnRejoinedLogged,
     UsageLogged,
 )
 from gateway.observe.lines import LogLine, printable
@@ -90,6 +91,9 @@ class Story:
         match line.told:
             case TurnEndedLogged() as ended:
                 call.why = _why(ended)
+                return []
+            case TurnRejoinedLogged(before=before):
+                call.held.append(self._row(line, "", Text(f"went on from turn {before}", QUIET)))
                 return []
             case BackchannelLogged() | ResumedLogged() as over:
                 call.held.append(self._row(line, "", Text(_went_on(over), QUIET)))

@@ -38,6 +38,7 @@ from gateway.log_events import (
     TransferRefusedLogged,
     TurnEndedLogged,
     TurnLogged,
+    TurnRejoinedLogged,
     UsageLogged,
     fields_of,
     name_of,
@@ -251,6 +252,7 @@ SAMPLES: tuple[LogEvent, ...] = (
         stop_delay=0.23,
         turn=1,
     ),
+    TurnRejoinedLogged(turn=2, before=1),
     BackchannelLogged(kind="backchannel", text="Jack nods"),
     ResumedLogged(kind="noise", text="Jack coughs"),
     ToolLogged(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import consent_side, recovery, tool_side
+from gateway.call.conversation import consent_side, recovery, rejoin, tool_side
 from gateway.call.conversation.again import SILENCE_SECONDS
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.speech import Utterance, ends_asking
@@ -262,6 +262,8 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -
             continue
         seconds = _seconds(state, one.heard)
         text = utterance.heard_text(seconds, _seconds(state, one.queued))
+        if rejoin.heard(state, utterance.reply, seconds):
+            text = ""
         state.history.cut(utterance.id, text)
         unheard = _seconds(state, one.queued - one.heard)
         if utterance.proposal:

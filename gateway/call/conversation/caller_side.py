@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import consent_side, sounds, tool_side
+from gateway.call.conversation import consent_side, rejoin, sounds, tool_side
 from gateway.call.conversation.again import SILENCE_SECONDS, respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.stages import TurnClock
@@ -63,7 +63,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         return _overhear(state, event, now)
     match event:
         case SpeechStarted():
-            return sounds.started(state, event)
+            return sounds.started(state, event, now)
         case SpeechStopped():
             return sounds.stopped(state, now)
         case TurnDropped():
@@ -107,6 +107,7 @@ def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
     """The caller takes the floor: silence first, then everything else."""
     state.claim = event
     state.caller_speaking = True
+    rejoin.goes_on(state, event.onset)
     state.waits.idle = None
     consent_side.hush(state)
     return [Flush(), *tool_side.give_up_reply(state, now)]
@@ -125,9 +126,11 @@ def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
         or state.replies.draft is not None
     ):
         return []
-    draft = state.replies.begin_draft(now, event.start)
+    before = state.rejoins
+    start, without = (event.start, 0) if before is None else (before.start, before.turn)
+    draft = state.replies.begin_draft(now, start)
     return [
-        Draft(draft.turn, draft.id, event.start, event.end, state.history.entries()),
+        Draft(draft.turn, draft.id, start, event.end, state.history.entries(without)),
         Record(DraftLogged(outcome="started", reply=draft.id, probability=event.probability)),
     ]
 
@@ -136,8 +139,9 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     state.caller_speaking = state.listening = False
     if state.phase != "open":
         return drop_draft(state, "call ending", now)
-    ended = event.ended
     effects = _give_way(state, now)
+    joined = rejoin.join(state, event)
+    ended = joined.event.ended
     state.tools.silent(now)
     history = state.history.entries()
     reply, drafted = state.replies.confirm(now, ended.start)
@@ -157,6 +161,7 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
     )
     state.waits.reply = now + state.settings.reply_seconds
     reply.end = ended.end
+    rejoin.ended(state, reply, joined.event, now)
     state.waits.filler = _bridged_at(state, speech_end, now)
     text = f"(pressed {ended.keys})" if ended.keys else ""
     told = TurnEndedLogged(
@@ -167,7 +172,7 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
         seconds=(ended.end - ended.start) / (state.info.rate if state.info else 8000),
         keys=ended.keys,
     )
-    effects.append(Record(told))
+    effects += [Record(told), *rejoin.told(reply, joined)]
     if drafted:
         effects += _use_draft(state, reply)
     effects.append(
@@ -257,10 +262,10 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
         return effects + tool_side.judged(state, reply, now)
     if reply.spoke:  # the model heard more than its transcriber
         return []
-    return _wordless(state, now)
+    return _wordless(state, reply, now)
 
 
-def _wordless(state: CallState, now: float) -> Effects:
+def _wordless(state: CallState, reply: Reply, now: float) -> Effects:
     """A turn without words was none: go back to what was owed, or to listening."""
     effects: Effects = [Record(CallerSpokeLogged(text="", wordless=True)), *sounds.disregard(state)]
     void = state.replies.current
@@ -271,6 +276,8 @@ def _wordless(state: CallState, now: float) -> Effects:
         sounds.wait_on(state, now)
         return effects + tool_side.floor_free(state, now)
     state.replies.unanswered = None
+    if reply.before:  # what was joined to it stands by itself again
+        state.history.caller(reply.turn, reply.before)
     return effects + respond_again(state, now)
 
 

@@ -95,7 +95,7 @@ def _gone(state: CallState, event: CallerGone, now: float) -> Effects:
         return []
     by_agent = state.phase == "ending" and state.at_end is None
     state.phase = "ended"
-    for wait in ("idle", "reply", "filler", "held", "words", "ending", "limit"):
+    for wait in ("idle", "reply", "filler", "held", "words", "sure", "ending", "limit"):
         setattr(state.waits, wait, None)
     ended = CallEndedLogged(
         reason=event.reason,
@@ -156,6 +156,9 @@ def _time_passed(state: CallState, now: float) -> Effects:
             case "words":
                 if state.replies.current is not None:
                     effects += tool_side.judged(state, state.replies.current, now)
+            case "sure":
+                if state.replies.current is not None:
+                    effects += tool_side.confirmed(state, state.replies.current, now)
             case "held":
                 effects.append(Resume())
             case "ending":

@@ -40,6 +40,15 @@ class History:
         assert self._caller is not None
         self._caller[1].entry = Entry("caller", text)
 
+    def forget(self, turn: int) -> str:
+        """A turn of the caller was none: give its words, which come again with what followed."""
+        if self._caller is None or self._caller[0] != turn:
+            return ""
+        slot = self._caller[1]
+        self._slots.remove(slot)
+        self._caller = None
+        return slot.entry.text
+
     def note(self, text: str) -> None:
         """Something happened that nobody said."""
         self._slots.append(_Slot(Entry("note", text)))
@@ -75,6 +84,11 @@ class History:
         """A tool was asked for or answered; this stays whatever happens to the speech around."""
         self._slots.append(_Slot(entry))
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Give what stands now."""
-        return tuple(slot.entry for slot in self._slots if slot.entry.text or slot.entry.ask)
+    def entries(self, without: int = 0) -> tuple[Entry, ...]:
+        """Give what stands now, but for one turn of the caller's."""
+        left = self._caller[1] if self._caller is not None and self._caller[0] == without else None
+        return tuple(
+            slot.entry
+            for slot in self._slots
+            if slot is not left and (slot.entry.text or slot.entry.ask)
+        )

@@ -37,6 +37,12 @@ class Reply:
     draft_text: str = ""
     "tokens that came while it was a draft"
     expects: ReplyExpects | None = None
+    sure_at: float = 0.0
+    "loop seconds before which the caller may go on, so that no write begins"
+    writes: bool = False
+    "it asked for something to be done to the world"
+    before: str = ""
+    "what the caller said in a turn that was joined to the one it answers"
     transcript_at: float | None = None
     first_token_at: float | None = None
     generating: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from gateway.call.conversation import rejoin
 from gateway.call.conversation.state import CallState, Effects
 from gateway.events import Disregard, Duck, Hold, Listen, Record, Resume
 from gateway.log_events import BackchannelLogged, ResumedLogged
@@ -14,7 +15,7 @@ HELD_SECONDS = 6.0
 Longer than the longest wait of any profile (5 s), so that a real turn always ends first."""
 
 
-def started(state: CallState, event: SpeechStarted) -> Effects:
+def started(state: CallState, event: SpeechStarted, now: float) -> Effects:
     """The caller begins to speak, or to make a sound that may be speech."""
     state.caller_speaking = True
     if state.waits.idle is not None:
@@ -22,6 +23,7 @@ def started(state: CallState, event: SpeechStarted) -> Effects:
     effects = _listen(state, event.start)
     reply = state.replies.current
     if reply is not None and not reply.audible:
+        rejoin.goes_on(state, now)
         # An answer is on its way to a caller who goes on speaking: it waits for what this is.
         state.waits.held = float("inf")
         effects.append(Hold())
@@ -38,7 +40,7 @@ def stopped(state: CallState, now: float) -> Effects:
 
 def dropped(state: CallState, now: float) -> Effects:
     """The sound was nothing: whatever waited for it goes on as if it had not been."""
-    state.caller_speaking = False
+    state.caller_speaking, state.rejoins = False, None
     effects = disregard(state) if state.listening else []
     if state.waits.held is not None:
         state.waits.held = None

@@ -176,6 +176,18 @@ class Holds:
         return moment + held, held
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A turn that was found to be over."""
+
+    turn: int
+    reply: int
+    start: int
+    end: int
+    at: float
+    "loop seconds"
+
+
 @dataclass(slots=True)
 class News:
     """What came of a write, until the caller is told."""
@@ -209,6 +221,10 @@ class CallState:
     "where that is, in samples of the caller's stream"
     claim: CallerClaimed | None = None
     "why playout is being flushed"
+    ended: Ended | None = None
+    "the last turn's end"
+    rejoins: Ended | None = None
+    "the same where the caller has gone on since, so that it was none"
     idle_due: float | None = None
     "when the caller was to be asked whether they are there, before they made their last sound"
     idle_asked: int = 0

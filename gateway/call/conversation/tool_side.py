@@ -57,6 +57,11 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
         return []
     spec = next((tool for tool in state.settings.tools if tool.name == event.name), None)
     draft = reply.clock is None
+    reply.writes = reply.writes or (spec is not None and spec.effect == "write")
+    doubtful = not draft and reply.writes and now < reply.sure_at
+    if doubtful:
+        # The turn's end was doubtful, and the caller may go on: held until they have not.
+        state.waits.sure = reply.sure_at
     told = ToolLogged(
         name=event.name,
         ask=event.ask,
@@ -68,7 +73,8 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
     )
     state.waits.reply = None  # the desk has its own deadlines while tools run
     effects: Effects = [Record(told)]
-    return effects + do(state, state.tools.ask(event, spec, draft=draft, now=now), now)
+    wanted = state.tools.ask(event, spec, draft=draft or doubtful, now=now)
+    return effects + do(state, wanted, now)
 
 
 def answered(state: CallState, event: ToolAnswered, now: float) -> Effects:
@@ -77,7 +83,10 @@ def answered(state: CallState, event: ToolAnswered, now: float) -> Effects:
 
 
 def confirmed(state: CallState, reply: Reply, now: float) -> Effects:
-    """The turn this reply answers is over."""
+    """The turn this reply answers is over, also where that was doubtful for a while."""
+    if reply.writes and now < reply.sure_at:
+        state.waits.sure = reply.sure_at
+        return []
     return do(state, state.tools.confirm(reply.id, now), now)
 
 

@@ -19,6 +19,8 @@ class Waits:
     "playout is held for a caller who may not be speaking at all"
     words: float | None = None
     "the caller answered a proposal, and their words are not known yet"
+    sure: float | None = None
+    "the caller may go on with a turn that was found to be over, so that no write begins"
     ending: float | None = None
     "the goodbye should have been heard by now"
     limit: float | None = None
