@@ -33,6 +33,7 @@ Texts of more than 16,000 characters, and what is past 64,000 in a line, are cut
 ```sh
 parley logs -f                     # as a story, as it happens
 parley logs --call 9b3f            # one call, by the last letters of its id, or of SIP's Call-ID
+parley logs --since 2h --agent workshop --search "service light"
 parley logs --json | jq .event     # as it is written
 parley logs --schema               # what a line may hold, as JSON Schema
 parley report --since 2h           # medians and 95th percentiles

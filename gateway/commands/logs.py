@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateway.commands.shared.options import (
     add_config,
@@ -13,6 +15,9 @@ from gateway.commands.shared.options import (
     settings,
     whole,
 )
+
+if TYPE_CHECKING:
+    from gateway.observe.wanted import Wanted
 
 NAME = "logs"
 HELP = "tail the call log, for people or as JSON"
@@ -35,7 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--lines",
         type=whole(0),
         metavar="N",
-        help=f"how many of the last lines (default {SHOWN_LINES}; with --call, and for 0: all)",
+        help=f"of how many of the last lines (default {SHOWN_LINES}; 0, or with a choice: all)",
+    )
+    parser.add_argument("--since", metavar="T", help="from then on: 90m, 2h, 1d, or a time")
+    parser.add_argument("--until", metavar="T", help="up to then, told in the same way")
+    parser.add_argument("--agent", default="", metavar="NAME", help="calls of one agent")
+    parser.add_argument(
+        "--search", default="", metavar="WORDS", help="lines that hold these words, said or written"
     )
     parser.add_argument("--file", type=Path, metavar="FILE", help="another log than the settings'")
     parser.add_argument(
@@ -67,9 +78,16 @@ def run(args: argparse.Namespace) -> int:
     if not args.follow and not path.exists():
         complain(f"there is no log at {path} yet; a call makes one")
         return 1
-    default = None if args.call else SHOWN_LINES
-    count = default if args.lines is None else args.lines or None
-    teller = Teller(Console(highlight=False), args.call, raw=args.json)
+    try:
+        wanted = _wanted(args)
+    except ValueError as error:
+        complain(str(error))
+        return 2
+    # What is asked for may be anywhere in the log.
+    count = None if args.lines is None else args.lines or None
+    if args.lines is None and wanted.everything:
+        count = SHOWN_LINES
+    teller = Teller(Console(highlight=False), wanted, raw=args.json)
     told = 0
     try:
         for lines in batches(path, count, args.follow):
@@ -82,4 +100,22 @@ def run(args: argparse.Namespace) -> int:
     if args.call and not told:
         complain(f"no call in {path} has an id that begins or ends with {args.call}")
         return 1
+    if not wanted.everything and not told and not args.follow:
+        complain(f"nothing in {path} is what was asked for")
+        return 1
     return 0
+
+
+def _wanted(args: argparse.Namespace) -> Wanted:
+    """Read what is asked for; raise ValueError."""
+    from gateway.observe.moments import as_written, parse_moment
+    from gateway.observe.wanted import Wanted
+
+    moments = {"since": "", "until": ""}
+    for name in moments:
+        if text := getattr(args, name):
+            try:
+                moments[name] = as_written(parse_moment(text, datetime.now(UTC)))
+            except ValueError as error:
+                raise ValueError(f"--{name}: {error}") from None
+    return Wanted(args.call, moments["since"], moments["until"], args.agent, args.search)

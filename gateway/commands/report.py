@@ -28,10 +28,11 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
     from gateway.observe.files import all_files
-    from gateway.observe.report import parse_since, report
+    from gateway.observe.moments import parse_moment
+    from gateway.observe.report import report
 
     try:
-        since = parse_since(args.since, datetime.now(UTC)) if args.since else None
+        since = parse_moment(args.since, datetime.now(UTC)) if args.since else None
     except ValueError as error:
         complain(f"--since: {error}")
         return 2

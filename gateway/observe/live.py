@@ -11,9 +11,10 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from gateway.log_events import CallEndedLogged
-from gateway.observe.lines import LogLine, is_call, is_called, parse
+from gateway.observe.lines import LogLine, parse
 from gateway.observe.story import Story
 from gateway.observe.tail import Tail, beginning
+from gateway.observe.wanted import Choice, Wanted
 
 LOOK_SECONDS = 0.1
 """How often a followed log is looked at: soon for a person, nothing for a machine."""
@@ -56,17 +57,15 @@ def batches(path: Path, count: int | None, follow: bool) -> Iterator[list[bytes]
 
 
 class Teller:
-    """Prints the lines of one or all calls, for people or as they are; keeps nothing."""
+    """Prints the lines that were asked for, for people or as they are; keeps nothing."""
 
     def __init__(
-        self, console: Console, call: str = "", raw: bool = False, tagged: bool = True
+        self, console: Console, wanted: Wanted, raw: bool = False, tagged: bool = True
     ) -> None:
         self._paper = Paper(console)
-        self._call = call
+        self._choice = Choice(wanted)
         self._raw = raw
-        self._story = Story(tagged=tagged and not call)
-        self._known: set[str] = set()
-        "ids of calls that were asked for by what SIP calls them"
+        self._story = Story(tagged=tagged and not wanted.call)
         self._number = 0
         self.bad = 0
         "lines that could not be read"
@@ -79,9 +78,7 @@ class Teller:
         except ValueError as error:
             self._complain(raw, str(error))
             return None
-        if self._call and is_called(line, self._call):
-            self._known.add(line.call)
-        if not is_call(line, self._call) and line.call not in self._known:
+        if not self._choice.takes(line):
             return None
         if self._raw:
             sys.stdout.buffer.write(raw + b"\n")
@@ -109,7 +106,7 @@ def watch(
 
     Without `call`, the log is taken to hold one call alone.
     """
-    teller = Teller(console, call, tagged=False)
+    teller = Teller(console, Wanted(call=call), tagged=False)
     heard: list[LogLine] = []
     over = False
     for lines in batches(path, None, follow=True):

@@ -5,16 +5,16 @@ DuckDB reads the files and computes; a line that is not JSON is counted and left
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from gateway.observe.moments import as_written
 from gateway.observe.story import STAGES
 
 
@@ -147,7 +147,7 @@ def _open(base: duckdb.DuckDBPyConnection, files: Sequence[Path], since: datetim
           try_cast(line->>'$.at' as double) as moment
         from raw where line is not null and ($since is null or line->>'$.ts' >= $since)
         """,
-        {"since": None if since is None else _text(since)},
+        {"since": None if since is None else as_written(since)},
     )
     counted = base.execute("select count(*) from raw where line is null").fetchone()
     return int(counted[0]) if counted else 0
@@ -175,11 +175,6 @@ def _as_text(name: Path) -> None:
         for line in lines:
             text = line.decode(errors="replace")
             copy.write("".join(c if c.isprintable() else "?" for c in text) + "\n")
-
-
-def _text(moment: datetime) -> str:
-    """Write a time as log lines do, so that texts compare as times."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:23] + "Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,23 +258,3 @@ def _tools(asked: _Asked) -> dict[str, Tool]:
             outcomes=asked.groups(where, "outcome"),
         )
     return found
-
-
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def parse_since(text: str, now: datetime) -> datetime:
-    """Read `90m`, `2h`, `1d`, a date, or a date and time; raise ValueError.
-
-    What names no zone is meant in the local one.
-    """
-    try:
-        if span := _SPAN.fullmatch(text.strip()):
-            return now - timedelta(**{_UNITS[span[2]]: float(span[1])})
-        return datetime.fromisoformat(text.strip()).astimezone(UTC)
-    except (ValueError, OverflowError):  # OverflowError: before or after all calendars
-        raise ValueError(
-            f"found {text!r}, it must be a span like 90m, 2h or 1d, or a time like "
-            f"2026-03-02 or 2026-03-02T14:00"
-        ) from None

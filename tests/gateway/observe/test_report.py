@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from gateway.observe.report import Report, Spread, Tool, parse_since, report
+from gateway.observe.report import Report, Spread, Tool, report
 from gateway.observe.sheet import sheet
 from tests.support.log_lines import CALL, line, stages, story
 
@@ -117,26 +117,3 @@ def test_percentiles_are_between_neighbours(tmp_path: Path) -> None:
     lines = [line(float(n), "turn", stages(n / 100, 0, 0, 0, 0), CALL) for n in range(101)]
     path.write_bytes(b"\n".join(lines))
     assert report([path]).response == Spread(101, 0.5, 0.95)
-
-
-NOW = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("90m", NOW - timedelta(minutes=90)),
-        ("1.5 h", NOW - timedelta(hours=1.5)),
-        ("2d", NOW - timedelta(days=2)),
-        ("2026-03-01T10:00:00Z", datetime(2026, 3, 1, 10, tzinfo=UTC)),
-        ("2026-03-01T10:00:00+02:00", datetime(2026, 3, 1, 8, tzinfo=UTC)),
-    ],
-)
-def test_since_is_a_span_or_a_time(text: str, moment: datetime) -> None:
-    assert parse_since(text, NOW) == moment
-
-
-@pytest.mark.parametrize("text", ["", "yesterday", "5 parsecs", "-3h"])
-def test_since_refuses_the_rest(text: str) -> None:
-    with pytest.raises(ValueError, match="must be a span like 90m"):
-        parse_since(text, NOW)

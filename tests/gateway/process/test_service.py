@@ -147,6 +147,11 @@ async def test_a_killed_process_leaves_a_log_and_a_recording(running: GatewayPro
     assert sound.shape[1] == 2
     assert 1.0 < len(sound) / rate < time.monotonic() - begun
     assert sound[:, 1].any()
+    sections = {**RECORDED, "server": {"port": 0, "drain": 20.0}}
+    with gateway(sections, folder=running.folder) as restarted:
+        finished = restarted.lines(lines[0].call)
+    assert reason(finished) == [("failure", "process lost")]
+    assert [line.event for line in finished][-1] == "call_summary"
 
 
 @pytest.mark.wide
