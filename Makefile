@@ -59,6 +59,7 @@ fix: $(MADE)/project ## Format, and mend what the linter can mend
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 	@$(BIN)/python -m tools.settings_page --write
+	@$(BIN)/python -m tools.security_page --write
 	@$(BIN)/python -m tools.call_log_page --write
 
 .PHONY: kills
@@ -111,6 +112,12 @@ soak: setup ## Run what takes long: a thousand calls, memory and open files watc
 test-peers: setup debian-test debian-test-peers $(MADE)/aimock ## Run the tests against programs written by others
 	@tools/live.sh $(PYTEST) -m peer --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@tools/live.sh $(PYTEST) -m peer $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs
+
+.PHONY: test-doors
+test-doors: setup debian-test debian-test-peers ## Try every path, socket, SIP method and port as strangers do
+	@$(PYTEST) tests/doors tests/gateway/doors tests/gateway/lines/sip/test_exposure.py -rs $(PYTEST_ARGS)
+	@$(BIN)/python -m tools.security_page | diff -q docs/security.md - >/dev/null || \
+	  { echo "docs/security.md is not what the table says; run: make fix" >&2; exit 1; }
 
 .PHONY: speech-to-speech
 speech-to-speech: ## Make the 1.5 GB environment of a server that one of those tests talks to

@@ -106,3 +106,38 @@ DOORS = (
     PAGE, PAGE_FILES, ICON, STATUS, CALLS, WIDGET, HEALTH, READY, SIP_CALLS, TOKENS, OFFER, ICE,
     SESSION, VOICE, STATUS_REPORT, STREAM,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One way in that is no HTTP."""
+
+    name: str
+    asks: str
+    opens: str
+
+
+NAMED = (
+    "whom `sip.trunks.*.networks` or `sip.allow` name; who proves to be one of `sip.users`; where "
+    "nobody is named, private addresses; everybody with `sip.open = true`"
+)
+
+PORTS = (
+    Port("SIP, all of it", "any message", "those below; from others not a byte is parsed"),
+    Port("SIP", "INVITE", NAMED),
+    Port("SIP", "INVITE with Replaces", "the same, who knows the call's identifiers"),
+    Port(
+        "SIP", "REFER in a call", "`sip.accept_refer`, to whom `sip.dial` allows, so many an hour"
+    ),
+    Port(
+        "SIP",
+        "ACK, BYE, CANCEL, INFO, PRACK, UPDATE, re-INVITE",
+        "who knows the call's identifiers",
+    ),
+    Port("SIP", "OPTIONS", "whoever is heard; it says what is spoken here, and nothing of calls"),
+    Port("SIP", "REGISTER, SUBSCRIBE, NOTIFY, MESSAGE, PUBLISH", "nobody"),
+    Port(
+        "RTP", "sound and keys", "who has the SRTP key, the described address, its host; see sip.md"
+    ),
+    Port("WebRTC media", "ICE, DTLS, SRTP", "who has the offer's certificate and ICE password"),
+)

@@ -20,6 +20,7 @@ from gateway.caller.place import parse_target
 from gateway.caller.plan import CallPlan, CutIn, Say
 from gateway.caller.sound import load
 from gateway.caller.twilio import TwilioCaller
+from gateway.doors.owner import proof
 from gateway.observe.lines import LogLine
 
 pytestmark = pytest.mark.live
@@ -57,7 +58,8 @@ async def turned_away(to: GatewayProcess) -> bool:
     async with httpx.AsyncClient(trust_env=False, verify=False) as client:
         for _ in range(100):
             form = {"CallSid": "CA" + "7" * 32}
-            answer = await client.post(f"{to.address}/twilio/voice", data=form)
+            asked = f"{to.address}/twilio/voice"
+            answer = await client.post(asked, data=form, headers=proof(to.address))
             if "<Connect>" not in answer.text:
                 return True
             await asyncio.sleep(0.05)
