@@ -29,7 +29,7 @@ def tables() -> str:
     return "\n".join(
         [
             f"{HEADING}\n",
-            "Made from `gateway/doors/table.py` by `make fix`; `make test-doors` tries each line.\n",
+            "Made from `gateway/doors/table.py` by `make fix`; `make test-doors` tries it.\n",
             "| path | method | opens to | gives |",
             "|---|---|---|---|",
             *http,

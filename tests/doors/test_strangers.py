@@ -23,13 +23,18 @@ from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import bearer
 from gateway.doors.table import DOORS, Door, Who
 from gateway.lines.port import LineNeeds
+from gateway.observe.journal import Journal
 from gateway.process import health
+from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.site import site
-from tests.gateway.lines.twilio.harness import UPGRADE, serving, upgrade
+from gateway.process.watchdog import Watchdog
 from tests.support.owner import OWNER
 from tests.support.sip_answers import Parties
 from tools.security_page import PAGE, page
+
+pytestmark = pytest.mark.real_time
+"""Threads look at files for some of the paths."""
 
 SIP_KEY, SITE_KEY, TWILIO = "the dialler's key", "k" * 32, "twilio's token"
 
@@ -68,7 +73,7 @@ STRANGERS: dict[str, dict[str, str]] = {
 KEYS: dict[Who, str] = {"owner": OWNER, "sip_key": SIP_KEY, "site_key": SITE_KEY}
 
 BODIES: dict[str, dict[str, Any]] = {
-    "/sip/calls": {"json": {"to": "sip:nobody@127.0.0.1:9", "agent": "nobody"}},
+    "/sip/calls": {"json": {"to": "no number"}},  # whoever comes in is told so
     "/webrtc/tokens": {"json": {"agent": "nobody"}},
     "/webrtc/{agent}": {"content": "v=0", "headers": {"Content-Type": "application/sdp"}},
     "/twilio/voice": {"data": {"CallSid": "CA1", "AccountSid": "AC1"}},
@@ -96,11 +101,15 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
 
     lines = Lines(settings, LineNeeds(Parties(), "workshop", doors, speak))
     pages = site(settings, board, lambda: ("workshop",), lines.standings, doors)
-    routes = [*lines.routes(), *pages.routes(), *health.routes(board, pacer, doors)]
+    journal = Journal(settings.log)
+    judge = Judge(Watched(journal, None, lines.standings, {}))
+    watch = health.Watch(board, pacer, judge, journal, Watchdog())
+    routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors)]
     transport = httpx.ASGITransport(Starlette(routes=routes), client=("127.0.0.1", 40000))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
         yield client, routes
     pages.stop()
+    journal.close()
 
 
 async def ask(client: httpx.AsyncClient, door: Door, method: str, shown: dict[str, str]) -> int:
@@ -164,7 +173,8 @@ async def test_strangers_see_no_word_no_name_and_no_figure(tmp_path: Path) -> No
         for shown in STRANGERS.values():
             status = (await client.get("/console/status", headers=shown)).json()
             assert status == {"owner": False, "shown": False, "web.calls": "owner"}
-            assert (await client.get("/healthz", headers=shown)).json() == {"alive": True}
+            well = (await client.get("/healthz", headers=shown)).json()
+            assert well.keys() == {"alive", "well"}
             assert "workshop" not in (await client.get("/", headers=shown)).text
         owner = (await client.get("/console/status", headers=bearer(OWNER))).json()
         assert owner["agents"] == ["workshop"]
@@ -187,17 +197,6 @@ async def test_nothing_is_served_that_does_not_stand_in_the_table(tmp_path: Path
                 if method == "HEAD" and (path, "GET") in known:
                     continue
                 assert (path, method) in known
-
-
-@pytest.mark.parametrize("said", [name for name in STRANGERS if name != "nothing"])
-async def test_the_media_socket_opens_to_no_stranger(said: str) -> None:
-    shown = "".join(f"{k}: {v}\r\n" for k, v in STRANGERS[said].items() if k != "Host")
-    host = STRANGERS[said].get("Host", "localhost")
-    async with serving() as served:
-        raw, answer = await upgrade(served, UPGRADE.replace("localhost", host), shown)
-        raw.writer.close()
-        await raw.writer.wait_closed()
-    assert answer.startswith("HTTP/1.1 403")
 
 
 def test_the_page_is_what_the_table_says() -> None:
