@@ -94,7 +94,7 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
     settings = load(file, secrets)
     pacer = Pacer()
     board = Switchboard(pacer, lambda leg: None, lambda name: False, AdmissionSettings())  # type: ignore[arg-type, return-value]
-    doors = Doors(Keys(OWNER, SIP_KEY, SITE_KEY))
+    doors = Doors(Keys(OWNER, {"sip_key": SIP_KEY, "site_key": SITE_KEY}))
 
     async def speak(agent: str, text: str, rate: int) -> bytes:
         return b""
