@@ -72,7 +72,8 @@ class Ear(Protocol):
         """Take the caller's next frame; frames come in order, gaps are jumps in `start`."""
 
     def notice(self, event: LineEvent) -> None:
-        """Take anything else that happened on the leg."""
+        """Take anything else that happened on the leg; also from within what the leg is asked,
+        since a call takes one event after the other."""
 
 
 class Leg(Protocol):

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from gateway.caller.phone import Phone
@@ -140,7 +141,7 @@ class _Line:
             tuple(caller.headers.items()),
         )
         self._key, effects = self.network.core.dial(dial, ground, call_id, self._loop.time())
-        self.network.perform(effects)
+        self.network.post(lambda now: effects)
         return True
 
     def close(self) -> None:
@@ -152,8 +153,8 @@ class _Line:
 
     def invited(self, invited: Invited) -> None:
         """Refuse: nobody calls a caller."""
-        now = self._loop.time()
-        self.network.perform(self.network.core.refuse(invited.arrived, 486, now))
+        core = self.network.core
+        self.network.post(partial(core.refuse, invited.arrived, 486))
 
     def reported(self, key: CallKey, report: Report) -> None:
         """Take what the call reports."""
@@ -197,8 +198,7 @@ class _Line:
         if self._key is None or self._sound is None:
             return
         if not self._sound.press(key):
-            now = self._loop.time()
-            self.network.perform(self.network.core.order(self._key, PressKey(key), now))
+            self.network.post(partial(self.network.core.order, self._key, PressKey(key)))
 
     def passed(self, marks: Sequence[str]) -> None:
         """RTP has no marks."""
@@ -209,7 +209,7 @@ class _Line:
             self._loop.call_soon(self._hang_up, self._key)
 
     def _hang_up(self, key: CallKey) -> None:
-        self.network.perform(self.network.core.order(key, HangUp(), self._loop.time()))
+        self.network.post(partial(self.network.core.order, key, HangUp()))
 
 
 class _Sound:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
@@ -80,7 +81,7 @@ class Accounts:
         for effect in effects:
             match effect:
                 case Register(label, request, uri):
-                    self._network.perform(core.send(label, request, uri, self._loop.time()))
+                    self._network.post(partial(core.send, label, request, uri))
                 case Registered(seconds):
                     log.info("sip_registered", trunk=name, seconds=seconds)
                 case RegistrationFailed(code, reason, retry):

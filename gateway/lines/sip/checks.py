@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from gateway.lines.port import Said
 from gateway.lines.sip.accounts import account_of
@@ -114,7 +115,7 @@ class _Probe:
         future: asyncio.Future[Response | None] = self._loop.create_future()
         self._answers[label] = future
         core = self.network.core
-        self.network.perform(core.send(label, request, uri, self._loop.time()))
+        self.network.post(partial(core.send, label, request, uri))
         return await future
 
     # --- from the network
@@ -127,8 +128,8 @@ class _Probe:
 
     def invited(self, invited: Invited) -> None:
         """Refuse: this is a test."""
-        now = self._loop.time()
-        self.network.perform(self.network.core.refuse(invited.arrived, 480, now))
+        core = self.network.core
+        self.network.post(partial(core.refuse, invited.arrived, 480))
 
     def reported(self, key: CallKey, report: Report) -> None:
         """Nothing is called."""

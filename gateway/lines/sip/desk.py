@@ -97,18 +97,19 @@ class Desk:
         except OSError as error:
             log.warning("sip_no_ports", reason=str(error))
             later = (("Retry-After", "10"),)
-            self._network.perform(core.refuse(arrived, 503, now, later))
+            self._network.post(lambda now: core.refuse(arrived, 503, now, later))
             return Rejection(503, str(error), later, cause="ports")
         ground = self._ground(arrived.hop, sockets.port, srtp, ())
         contact = self._network.contact(arrived.hop, "")
         key, effects = core.open(invited, ground, contact, now)
         if key is None:
             sockets.close()
-            self._network.perform(effects)
+            self._network.post(lambda now: effects)
             return Rejection(400, "the INVITE begins no call", cause="offer")
         member = self._members[key] = Member(key, arrived.hop, sockets, describe, arrived=arrived)
-        self._network.perform(effects)
-        return self._members.get(key) and member
+        self._network.post(lambda now: effects)
+        call = core.call(key)
+        return None if call is None or call.over else member
 
     def place(
         self,
@@ -127,7 +128,7 @@ class Desk:
         identity = f"{token()}@{self._network.local_host(hop.host)}"
         key, effects = self._network.core.dial(dial, ground, identity, self._loop.time())
         member = self._members[key] = Member(key, hop, sockets, describe, watch)
-        self._network.perform(effects)
+        self._network.post(lambda now: effects)
         return member
 
     def _ground(
@@ -189,14 +190,13 @@ class Desk:
 
     def order(self, key: CallKey, order: Order) -> None:
         """Give a call an order."""
-        self._network.perform(self._network.core.order(key, order, self._loop.time()))
+        self._network.post(lambda now: self._network.core.order(key, order, now))
 
     def order_leg(self, leg: SipLeg, order: Order) -> None:
-        """Give the call of a leg an order, after whatever is going on now."""
+        """Give the call of a leg an order."""
         member = self.of(leg)
         if member is not None:
-            # Not from inside the call's own effect: what follows comes as an event of its own.
-            self._loop.call_soon(self.order, member.key, order)
+            self.order(member.key, order)
 
     def over(self, member: Member, over: Over) -> None:
         """End a call's media."""

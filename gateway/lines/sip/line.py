@@ -138,7 +138,8 @@ class SipLine:
             _tell_refusal(arrived.hop.host, verdict)
             if verdict.cause:
                 self._answer.missed(refused_call(arrived.request, arrived.hop, verdict))
-            self.network.perform(core.refuse(arrived, verdict.code, now, verdict.headers))
+            code, headers = verdict.code, verdict.headers
+            self.network.post(lambda now: core.refuse(arrived, code, now, headers))
             return
 
         def describe(codec: Codec) -> CallInfo:
@@ -161,8 +162,6 @@ class SipLine:
         settings, desk = self.settings, self._desk
         if settings.progress != "none":
             desk.order(member.key, Ring(early=settings.progress == "early"))
-        if desk.get(member.key) is not member:
-            return
         if settings.ring_before_answer:
             member.timer = self._loop.call_later(
                 settings.ring_before_answer, desk.order, member.key, Accept()
@@ -231,9 +230,7 @@ class SipLine:
         try:
             self._transfers.begin(leg, target, summary)
         except ValueError as error:
-            outcome = TransferEnded(False, str(error))
-            # Not from inside the call's own effect: the outcome comes as an event of its own.
-            self._loop.call_soon(leg.notice, outcome)
+            leg.notice(TransferEnded(False, str(error)))
 
     def hold_leg(self, leg: SipLeg, held: bool) -> None:
         """Put the caller on hold, or take them back."""

@@ -9,7 +9,8 @@ import asyncio
 import secrets
 import socket
 import ssl
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Protocol
 
 import structlog
@@ -41,6 +42,10 @@ log = structlog.get_logger("sip")
 
 MAX_NAMES = 256
 """Local addresses remembered by far host."""
+
+
+Ask = Callable[[float], list[CoreEffect]]
+"""Something the core is told at a time, and what it wants done then."""
 
 
 class NetworkOwner(Protocol):
@@ -83,10 +88,11 @@ class SipNetwork:
         )
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._guard = Guard(settings.heard, rate=settings.rate, burst=2 * settings.rate)
-        self._transports = Transports(self._received, self._broke, self._guard)
+        guard = Guard(settings.heard, rate=settings.rate, burst=2 * settings.rate)
+        self._transports = Transports(self._received, self._broke, guard)
         self._layer = Layer(self.timers, token, self._sent_by)
         self.core = Core(self.call_settings, self._layer, token, self._resolve)
+        self._inbox: deque[Ask] = deque()
         self._resolver = Resolver(self._kinds())
         self._group: asyncio.TaskGroup | None = None
         self._timer: asyncio.Handle | None = None
@@ -130,7 +136,7 @@ class SipNetwork:
     @property
     def dropped(self) -> int:
         """Messages that were not listened to."""
-        return self._guard.dropped
+        return self._transports.guard.dropped
 
     def port(self, transport: Transport) -> int:
         """Give the port bound for a transport, 0 when it is not listened to."""
@@ -180,51 +186,67 @@ class SipNetwork:
     # --- from the sockets
 
     def _received(self, data: bytes, hop: Hop) -> None:
-        try:
+        def read(now: float) -> list[CoreEffect]:
             try:
-                effects = self.core.receive(
-                    parse(data, stream=hop.reliable), hop, self._loop.time()
-                )
+                message = parse(data, stream=hop.reliable)
             except Malformed as error:
                 log.info("sip_malformed", host=hop.host, reason=str(error))
-                effects = self.core.malformed(error, hop)
-            self.perform(effects)
-        except BaseException:  # fence: one message must not take the line down
-            log.exception("sip_broke", host=hop.host)
+                return self.core.malformed(error, hop)
+            return self.core.receive(message, hop, now)
+
+        self.post(read)
 
     def _broke(self, owner: Key | None) -> None:
-        self.perform(self.core.broke(owner, self._loop.time()))
+        self.post(lambda now: self.core.broke(owner, now))
 
     def _tick(self) -> None:
         self._timer = None
-        self.perform(self.core.tick(self._loop.time()))
+        self.post(self.core.tick)
+
+    # --- the inbox and the fence
+
+    def post(self, ask: Ask) -> None:
+        """Let the core take something, and do what it wants before this returns, in order.
+
+        What is posted while something is being done is taken after that: nobody who is told of a
+        report, and orders something, is told of the outcome in the middle of it.
+        """
+        self._inbox.append(ask)
+        if len(self._inbox) > 1:
+            return
+        while self._inbox:
+            try:
+                for effect in self._inbox[0](self._loop.time()):
+                    self._perform(effect)
+            except BaseException:  # fence: one message must not take the line down
+                log.exception("sip_broke")
+            finally:
+                self._inbox.popleft()
+        self._arm()
 
     # --- effects
 
-    def perform(self, effects: list[CoreEffect]) -> None:
-        """Do what the core wants, then set the timer for what it waits for."""
-        for effect in effects:
-            match effect:
-                case Emit(message, hop, owner):
-                    self._transports.send(message.encode(), hop, owner)
-                case Lookup():
-                    if self._group is not None:
-                        self._group.create_task(self._look_up(effect))
-                case Invited():
-                    self._owner.invited(effect)
-                case Reported(key, report):
-                    self._owner.reported(key, report)
-                case CallClosed(key):
-                    self._owner.closed(key)
-                case Answered(label, response):
-                    self._owner.answered(label, response)
-        self._arm()
+    def _perform(self, effect: CoreEffect) -> None:
+        match effect:
+            case Emit(message, hop, owner):
+                self._transports.send(message.encode(), hop, owner)
+            case Lookup():
+                if self._group is not None:
+                    self._group.create_task(self._look_up(effect))
+            case Invited():
+                self._owner.invited(effect)
+            case Reported(key, report):
+                self._owner.reported(key, report)
+            case CallClosed(key):
+                self._owner.closed(key)
+            case Answered(label, response):
+                self._owner.answered(label, response)
 
     async def _look_up(self, lookup: Lookup) -> None:
         hops = await self._resolver.hops(lookup.uri)
         if not hops:
             log.info("sip_name_unknown", uri=lookup.uri)
-        self.perform(self.core.looked_up(lookup, hops, self._loop.time()))
+        self.post(lambda now: self.core.looked_up(lookup, hops, now))
 
     def _arm(self) -> None:
         deadline = self.core.deadline

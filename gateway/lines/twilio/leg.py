@@ -99,8 +99,7 @@ class TwilioLeg:
         if self._rest is None:
             reason = "transfers need TWILIO_AUTH_TOKEN"
             self._log.warning("transfer_failed", reason=reason)
-            # Not from inside the call's own effect: the outcome comes as an event of its own.
-            self._loop.call_soon(self._notice, TransferEnded(False, reason))
+            self._notice(TransferEnded(False, reason))
             return
         shown = twiml.shown_number(self.info.caller, self.info.callee, self._settings)
         document = twiml.transfer(target, shown)

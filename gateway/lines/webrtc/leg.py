@@ -145,8 +145,7 @@ class WebrtcLeg:
     def transfer(self, target: str, summary: str) -> None:
         """Refuse: a visitor of a page cannot be put through to a telephone."""
         refusal = TransferEnded(False, "a call from a web page cannot be transferred")
-        # Not from inside the call's own effect: the outcome comes as an event of its own.
-        self._loop.call_soon(self.notice, refusal)
+        self.notice(refusal)
 
     def behind(self) -> float:
         """Give by how many seconds what is heard lies behind when it was spoken."""

@@ -280,8 +280,6 @@ async def test_a_transfer_without_credentials_is_refused() -> None:
     async with serving() as served, far_end(served) as far:
         await far.start()
         served.answer.leg.transfer("+4930", "")
-        assert not served.answer.ear.events, "not before the call has returned"
-        await asyncio.sleep(0.1)
         (ended,) = list(served.answer.ear.events)
     assert isinstance(ended, TransferEnded)
     assert not ended.accepted
