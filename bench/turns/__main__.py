@@ -14,11 +14,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench.turns import edges, ends, overlaps, report
+from bench.turns import dictation, edges, ends, noise, overlaps, report
 from bench.turns.fit import held_out
 from bench.turns.hearing import Memory
 from bench.turns.plot import Point, Sides, draw
@@ -58,13 +58,17 @@ def main() -> None:
     runtime = Runtime()
     try:
         memory = Memory(ears(runtime, "silero"))
-        _measure(recordings, turns, memory, args.out)
+        _measure(recordings, turns, memory, runtime, args.out)
     finally:
         runtime.close()
 
 
 def _measure(
-    recordings: Sequence[Recording], turns: Sequence[Recording], memory: Memory, out: Path
+    recordings: Sequence[Recording],
+    turns: Sequence[Recording],
+    memory: Memory,
+    runtime: Runtime,
+    out: Path,
 ) -> None:
     hearing = memory.remembering()
     _say(f"{len(turns)} turns of {len(recordings)} recordings; asking the models")
@@ -78,13 +82,13 @@ def _measure(
     _say("pauses one by one")
     by_budget = _budgets(turns, hearing)
     by_edge = edges.edges(recordings, hearing)
-    by_habit = edges.habits(recordings)
     _say("speakers apart, and recordings heard a little later")
     apart = _apart(turns, results[CHOSEN], hearing)
-    _say("sounds over the agent's voice, and echo")
+    _say("sounds over the agent's voice, echo, voices behind the caller, and dictation")
     over = overlaps.heard(recordings, hearing)
     echo = _echo(recordings, hearing)
-    _say("curves")
+    noisy = noise.behind(turns, recordings, memory.ears)
+    by_form = dictation.by_profile(runtime, hearing)
     curves = _curves(turns, hearing)
     draw(out / "turns.png", curves, {each.method: _points(each) for each in by_method}, GOALS)
     parts = {
@@ -94,15 +98,16 @@ def _measure(
         "Drafts": report.drafts(by_profile),
         "Where the default is wrong or slow": report.misses(results[CHOSEN]),
         "Pauses one by one, best policies": report.budgets(by_budget),
-        "Edges and pauses": report.edges(by_edge) + "\n\n" + report.habits(by_habit),
+        "Edges": report.edges(by_edge) + "\n\n" + report.habits(edges.habits(recordings)),
         "Over the agent's voice (median / 95th percentile)": report.overlaps(over),
         "Lines with echo": report.echoes(echo),
+        "Behind the caller, and at other levels": report.behind(noisy),
+        "Dictated forms": report.dictated(by_form),
         "Cost": report.costs(memory.prices) + "\n\n" + _per_turn(by_method, memory),
     }
-    text = "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items())
-    (out / "turns.md").write_text(text + "\n", encoding="utf-8")
     _write(
-        out / "turns.json",
+        out,
+        parts,
         turns=len(turns),
         methods=by_method,
         profiles=by_profile,
@@ -111,16 +116,19 @@ def _measure(
         edges=by_edge,
         overlaps=over,
         echo=echo,
+        others={"noise": noisy, "dictation": by_form},
         curves=curves,
         costs=memory.prices,
     )
+
+
+def _write(out: Path, parts: Mapping[str, str], **figures: object) -> None:
+    text = "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items())
+    (out / "turns.md").write_text(text + "\n", encoding="utf-8")
+    written = json.dumps(figures, indent=1, default=lambda each: asdict(each))
+    (out / "turns.json").write_text(written + "\n", encoding="utf-8")
     print(text)
     _say(f"written to {out}/turns.md, turns.json and turns.png")
-
-
-def _write(path: Path, **parts: object) -> None:
-    text = json.dumps(parts, indent=1, default=lambda each: asdict(each))
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _budgets(turns: Sequence[Recording], hearing: Ears) -> dict[str, Budgets]:
@@ -136,9 +144,13 @@ def _apart(
     turns: Sequence[Recording], results: Sequence[ends.Outcome], hearing: Ears
 ) -> list[ends.Summary]:
     """Sum up groups of speakers, weights that a speaker had no part in, and shifted windows."""
-    found = [ends.summary(*each) for each in _by_speaker(results)]
-    others = held_out(turns, spans(turns, hearing), hearing)
+    found = [ends.summary(f"speakers {name}", each) for name, each in _by_source(results)]
+    pauses = spans(turns, hearing)
+    others = held_out(turns, pauses, hearing)
     found.append(ends.summary("weights of other speakers", others))
+    sources = held_out(turns, pauses, hearing, lambda each: each.source)
+    found.append(ends.summary("weights of other sources", sources))
+    found += [ends.summary(f"- {name}", each) for name, each in _by_source(sources)]
     for later in LATER:
         shifted = ends.outcomes([each.later(later) for each in turns], hearing, DEFAULT)
         found.append(ends.summary(f"heard {1000 * later:.0f} ms later", shifted))
@@ -169,12 +181,11 @@ def _points(found: ends.Summary) -> Sides:
     return median, mean, p95
 
 
-def _by_speaker(results: Sequence[ends.Outcome]) -> list[tuple[str, list[ends.Outcome]]]:
-    """Part the results by where the speakers come from: the first part of a speaker's name."""
+def _by_source(results: Sequence[ends.Outcome]) -> list[tuple[str, list[ends.Outcome]]]:
+    """Part the results by where the speakers come from."""
     groups: dict[str, list[ends.Outcome]] = {}
     for each in results:
-        name = each.recording.speaker.rstrip("0123456789").partition("_")[0]
-        groups.setdefault(f"speakers {name}", []).append(each)
+        groups.setdefault(each.recording.source, []).append(each)
     return sorted(groups.items())
 
 

@@ -6,7 +6,7 @@ are is taken, in turn, from what people make of them who read from a letter or t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,18 @@ from bench.turns.recordings import RATE, telephone
 from inference.runtime import Runtime
 from media.frame import Samples
 from tts.hibari import Hibari
+from turn.events import Moment, TurnEnded
+from turn.offline import Ears, run
+from turn.profile import PROFILES
+from turn.taking import TurnSettings
 
 PAUSES = (0.7, 1.5, 0.5, 2.0, 1.0, 2.5)
 """Seconds between groups."""
 
 LEAD, TAIL = 0.6, 4.0
+
+EDGE = 0.1
+"""Seconds by which the end of a group is uncertain."""
 
 TEXTS = {
     "phone": (
@@ -73,7 +80,8 @@ TEXTS = {
 }
 """Groups by what they are; the agent has asked for it."""
 
-EXPECTS = {"phone": "phone", "spelling": "spelling", "date": "date", "address": "address"}
+YEARS = ("nineteen", "two")
+"""What a year begins with: a date with one is a date of birth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,42 @@ def dictations(runtime: Runtime) -> Iterator[Dictated]:
             groups = tuple(text.split("|"))
             pauses = [PAUSES[(number + index) % len(PAUSES)] for index in range(len(groups))]
             number += len(groups)
-            expects = "email" if "dot" in text else EXPECTS[kind]
+            dated = kind == "date" and groups[-1].startswith(YEARS)
+            expects = "birth_date" if dated else "email" if "dot" in text else kind
             yield _spoken(voice, kind, expects, groups, pauses)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictations:
+    """What a profile did with the forms; seconds after the last group."""
+
+    profile: str
+    forms: int
+    inside: int
+    "ended between two groups"
+    median: float
+    p95: float
+
+
+def by_profile(runtime: Runtime, ears: Ears) -> list[Dictations]:
+    """Measure the profiles that hear forms."""
+    forms = list(dictations(runtime))
+    return [dictated(forms, ears, name) for name in ("default", "digits")]
+
+
+def dictated(forms: Sequence[Dictated], ears: Ears, profile: str) -> Dictations:
+    """Take all forms, each of them asked for; one that did not end counts with all its tail."""
+    late, inside = [], 0
+    for each in forms:
+        asked = [(0, Moment(each.expects))]
+        found = run(each.samples, RATE, ears, TurnSettings(PROFILES[profile]), others=asked)
+        end = found.first(TurnEnded)
+        if end is not None and end.at < each.ends[-1] - EDGE:
+            inside += 1
+        else:
+            late.append(TAIL if end is None else end.at - each.ends[-1])
+    median, p95 = (float(np.percentile(late, share)) for share in (50, 95))
+    return Dictations(profile, len(forms), inside, median, p95)
 
 
 def _spoken(

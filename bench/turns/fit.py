@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -97,14 +97,17 @@ def area(scores: Sequence[float], over: Sequence[bool]) -> float:
 
 
 def held_out(
-    recordings: Sequence[Recording], found: Sequence[Span], hearing: Ears
+    recordings: Sequence[Recording],
+    found: Sequence[Span],
+    hearing: Ears,
+    fold: Callable[[Recording], str] = lambda each: each.speaker,
 ) -> list[Outcome]:
-    """Take turns over each speaker's recordings with weights fitted to all others'."""
+    """Take turns over the recordings of each fold with weights fitted to those of all others."""
     results = []
-    for speaker in sorted({each.speaker for each in recordings}):
-        fitted = fit([each for each in found if each.recording.speaker != speaker])
+    for name in sorted({fold(each) for each in recordings}):
+        fitted = fit([each for each in found if fold(each.recording) != name])
         settings = TurnSettings(DEFAULT, endpoint=EndpointSettings(weights=fitted.weights))
-        mine = [each for each in recordings if each.speaker == speaker]
+        mine = [each for each in recordings if fold(each) == name]
         results += [outcome(each, hearing, settings) for each in mine]
     return results
 

@@ -39,6 +39,11 @@ class Recording:
     "pauses of 0.35 s and more inside the turn"
 
     @property
+    def source(self) -> str:
+        """Where the speaker comes from: the first part of their name."""
+        return self.speaker.rstrip("0123456789").partition("_")[0]
+
+    @property
     def seconds(self) -> float:
         """Length of the recording."""
         return len(self.samples) / RATE

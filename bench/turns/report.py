@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from bench.turns.dictation import Dictations
 from bench.turns.edges import Edges
 from bench.turns.ends import Outcome, Summary
 from bench.turns.hearing import Price
+from bench.turns.noise import Behind
 from bench.turns.overlaps import Echoed, Heard
 from bench.turns.spans import Budgets
 
@@ -145,6 +147,41 @@ def echoes(found: Sequence[Echoed]) -> str:
                 f"{each.paused} of {each.utterances}",
                 f"{each.claimed} of {each.claims}",
                 seconds(each.claim_p95),
+            )
+            for each in found
+        ),
+    )
+
+
+def behind(found: Sequence[Behind]) -> str:
+    """Tabulate turns with something behind the caller."""
+    return table(
+        ("behind the caller", "turns", "median", "longest", "not ended", "cut short"),
+        (
+            (
+                each.what,
+                str(each.turns),
+                seconds(each.median),
+                seconds(each.longest),
+                str(each.never),
+                str(each.cut),
+            )
+            for each in found
+        ),
+    )
+
+
+def dictated(found: Sequence[Dictations]) -> str:
+    """Tabulate dictated forms."""
+    return table(
+        ("profile", "forms", "ended inside", "median after the last group", "95th pct"),
+        (
+            (
+                each.profile,
+                str(each.forms),
+                str(each.inside),
+                seconds(each.median),
+                seconds(each.p95),
             )
             for each in found
         ),
