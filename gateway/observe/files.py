@@ -9,6 +9,8 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -69,10 +71,16 @@ class LogFile:
 
     def write(self, lines: bytes) -> int:
         """Append whole lines, after moving on to a new file where that is due."""
-        if self._moved():
-            self._reopen()
-        if 0 < self._limit < os.fstat(self._file).st_size + len(lines):
-            self._rotate()
+        while True:
+            if self._moved():
+                self._reopen()
+            if 0 < self._limit < os.fstat(self._file).st_size + len(lines):
+                self._rotate()
+            with standing_still(self.path):
+                if not self._moved():  # else another process has renamed it just now
+                    return self._put(lines)
+
+    def _put(self, lines: bytes) -> int:
         ahead = self._ahead()
         content = ahead + lines
         wrote, error = self._append(content)
@@ -145,7 +153,7 @@ class LogFile:
     def _rotate(self) -> None:
         """Rename what is full, once, whoever comes first."""
         with open(f"{self.path}.lock", "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)  # nobody writes to what is renamed, nor looks at it
             if not self._moved() and os.fstat(self._file).st_size > 0:
                 for number in range(self._keep, 0, -1):
                     older = aged(self.path, number)
@@ -155,6 +163,23 @@ class LogFile:
                 if self._keep == 0:
                     self.path.unlink(missing_ok=True)
         self._reopen()
+
+
+@contextmanager
+def standing_still(path: Path) -> Iterator[None]:
+    """Let no process rename the log's files, for writing to them or for finding one's way.
+
+    What is renamed is therefore complete, and whoever follows the log misses nothing of it.
+    """
+    try:
+        lock = open(f"{path}.lock")  # noqa: SIM115  # closed below, and there may be none
+    except FileNotFoundError:  # nothing was ever renamed
+        with open(f"{path}.lock", "a"):
+            pass
+        lock = open(f"{path}.lock")  # noqa: SIM115
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
 
 
 def aged(path: Path, number: int) -> Path:

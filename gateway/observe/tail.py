@@ -7,10 +7,12 @@ ask is for the caller to say.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from gateway.observe.files import all_files
+from gateway.observe.files import all_files, standing_still
 
 CHUNK = 1 << 20
 """Read at once at most, so that a huge log does not fill the memory."""
@@ -69,14 +71,15 @@ class Tail:
             self._file.seek(0)
             self._part = b""
             return ours.st_size > 0
-        following = self._following(ours)
-        if following is None:
-            return False
-        if os.fstat(self._file.fileno()).st_size > self._file.tell():
-            return True  # written between our last look and the renaming
-        self._file.close()
-        self._part = b""  # a process died within this line
-        return self._open(following)
+        with _looking(self._path):
+            following = self._following(ours)
+            if following is None:
+                return False
+            if os.fstat(self._file.fileno()).st_size > self._file.tell():
+                return True  # written between our last look and the renaming
+            self._file.close()
+            self._part = b""  # a process died within this line
+            return self._open(following)
 
     def _following(self, ours: os.stat_result) -> Path | None:
         """Find the file that was begun after ours was renamed; None: ours is the newest."""
@@ -91,6 +94,15 @@ class Tail:
             newer = path
         # Ours is gone: begin with the oldest that is left, unless nothing is.
         return newer
+
+
+@contextmanager
+def _looking(path: Path) -> Iterator[None]:
+    """Find one's way while nothing is renamed, where this may be asked for."""
+    with ExitStack() as held:
+        with suppress(OSError):  # a copy of a log has no lock, or is not ours to write beside
+            held.enter_context(standing_still(path))
+        yield
 
 
 def beginning(path: Path, count: int | None) -> Path:

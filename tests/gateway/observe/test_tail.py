@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -85,3 +87,36 @@ def test_the_beginning_is_as_far_back_as_needed(tmp_path: Path) -> None:
         "log.2",
         "log.2",
     ]
+
+
+WRITER = """
+import sys
+from gateway.observe.files import LogFile
+
+log = LogFile(sys.argv[1], limit=300, keep=1000)
+for number in range(int(sys.argv[3])):
+    log.write(f"{sys.argv[2]} {number}\\n".encode())
+log.close()
+"""
+
+
+def test_whoever_follows_what_several_processes_write_and_rename_misses_nothing(
+    tmp_path: Path,
+) -> None:
+    path, count = tmp_path / "log", 1500
+    path.touch()
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(name), str(count)])
+        for name in range(3)
+    ]
+    found: list[bytes] = []
+    with Tail(path) as tail:
+        while any(writer.poll() is None for writer in writers):
+            found += tail.read()
+        while lines := tail.read():
+            found += lines
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    for name in range(3):
+        mine = [line for line in found if line.startswith(b"%d " % name)]
+        assert mine == [b"%d %d" % (name, number) for number in range(count)]
+    assert len(found) == 3 * count
