@@ -10,8 +10,16 @@ from typing import Any
 
 from picows import WSCloseCode, WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
 
-LONGEST_MESSAGE = 16 * 1024 * 1024
-"""A model's message is at most a few seconds of sound; OpenAI's own limit for ours is 15 MiB."""
+from gateway.plumbing.meter import Measure, Meter
+
+LONGEST_MESSAGE = 2 * 1024 * 1024
+"""A model's message is at most a few seconds of sound: in base64, 64,000 bytes each."""
+
+BYTES = Measure(8_000_000, 2_000_000)
+"""Two minutes of sound at once, and thirty times as fast as it is heard from then on."""
+
+MESSAGES = Measure(4000, 500)
+"""Models send one for each token or piece of sound, some fifty a second."""
 
 LONGEST_BACKLOG = 4 * 1024 * 1024
 """Bytes that may wait to be sent: minutes of sound; a server so far behind does not read."""
@@ -36,8 +44,11 @@ class ModelSocket(WSListener):
         self._on_closed = on_closed
         self._transport: WSTransport | None = None
         self._parts: list[bytes] = []
+        self._size = 0
+        "bytes of the message that is coming in"
+        self._bytes, self._messages = Meter(BYTES), Meter(MESSAGES)
         self._given_up = False
-        "whoever wanted it has stopped waiting for it to open"
+        "nothing of it is wanted any more"
         self.answered = asyncio.Event()
         "the server has taken the WebSocket, or it is over"
         self.closed = asyncio.Event()
@@ -116,6 +127,8 @@ class ModelSocket(WSListener):
             return
         if frame.msg_type in (WSMsgType.PING, WSMsgType.PONG):
             return
+        if self._too_much(transport, frame):
+            return
         if not self._parts:
             self._binary = frame.msg_type == WSMsgType.BINARY
         self._parts.append(frame.get_payload_as_bytes())
@@ -123,6 +136,24 @@ class ModelSocket(WSListener):
             message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
             (self._on_binary if self._binary else self._on_message)(message)
+
+    def _too_much(self, transport: WSTransport, frame: WSFrame) -> bool:
+        """Give a server up that sends more than can be meant for anybody."""
+        now = asyncio.get_running_loop().time()
+        self._size = frame.payload_size + (self._size if self._parts else 0)
+        if self._given_up:
+            return True  # what was read along with what was too much
+        if self._size > LONGEST_MESSAGE:
+            why = f"the server sent a message of more than {LONGEST_MESSAGE} bytes"
+        elif self._bytes.wait(frame.payload_size, now) or self._messages.wait(1, now):
+            why = "the server sends more than anyone can hear"
+        else:
+            return False
+        self.reason = self.reason or why
+        self._parts.clear()
+        self._given_up = True
+        transport.disconnect(False)
+        return True
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self.reason = self.reason or "the connection was lost"

@@ -123,6 +123,8 @@ class HttpTool:
         own = {**self._headers, **headers}
         request = self._client.build_request(method, url, headers=own, **body)
         for _ in range(REDIRECTS):
+            # What a compressed answer becomes is only known once it fills the memory.
+            request.headers["accept-encoding"] = "identity"
             response = await self._client.send(request, stream=True)
             try:
                 if not response.has_redirect_location:
@@ -181,6 +183,8 @@ def _port(url: httpx.URL) -> int:
 
 
 async def _text(response: httpx.Response) -> str:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise TooLarge("compressed", "The answer cannot be read.")
     content = b""
     async for piece in response.aiter_bytes():
         content += piece

@@ -19,6 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from gateway.events import Json
 from gateway.plumbing.fence import is_stop
+from gateway.plumbing.measured_http import AnswerBounds, measured
+from gateway.plumbing.meter import Measure
 from gateway.plumbing.wire_json import clean
 from gateway.ports import ToolSpec
 from gateway.tools.bounds import cut
@@ -43,6 +45,10 @@ NEVER_BEGAN = frozenset(
 )
 """Errors of JSON-RPC that say that a request was not understood; after any other a write may have
 been done."""
+
+ANSWER = AnswerBounds(4_000_000, Measure(1_000_000, 500_000))
+"""Bytes of an answer, or of a stream of notices until it is opened again; a model on the telephone
+can use a few hundred of them."""
 
 KEY = "parley/idempotencyKey"
 """Where in a request's metadata a write has its key."""
@@ -176,7 +182,7 @@ def _endpoint(server: McpServer) -> Callable[[], Any]:
         return lambda: StdioServerParameters(command=program, args=list(arguments), env=environment)
     headers = with_secrets(server.headers)
     return lambda: streamable_http_client(
-        server.url, http_client=httpx2.AsyncClient(headers=headers)
+        server.url, http_client=httpx2.AsyncClient(headers=headers, event_hooks=measured(ANSWER))
     )
 
 

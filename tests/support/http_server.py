@@ -146,7 +146,7 @@ class HttpServer:
         """Run the handler, unless the client goes away first."""
         async with asyncio.TaskGroup() as group:
             work = group.create_task(self._work(exchange))
-            gone = group.create_task(reader.read(1))  # no client pipelines
+            gone = group.create_task(_gone(reader))
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 self.aborted += 1
@@ -176,3 +176,11 @@ class HttpServer:
                 return Request(head.method.decode(), head.target.decode(), headers, bytes(body))
             else:
                 return None
+
+
+async def _gone(reader: asyncio.StreamReader) -> None:
+    """Wait until the client goes away, however it does; none pipelines."""
+    try:
+        await reader.read(1)
+    except OSError:
+        pass

@@ -14,6 +14,8 @@ from typing import Any
 
 from gateway.backends.nova.settings import NovaSettings
 from gateway.backends.nova.transport import duplex_transport
+from gateway.backends.socket import BYTES, LONGEST_MESSAGE
+from gateway.plumbing.meter import Meter
 
 LONGEST_BACKLOG = 1000
 """Events that may wait to be sent: a minute of sound, after which nobody reads them."""
@@ -228,8 +230,12 @@ class BedrockChannel:
             if isinstance(output, Exception):
                 raise output
             self.answered.set()
+            meter, now = Meter(BYTES), asyncio.get_running_loop().time
             while (result := await output.receive()) is not None:
-                self._on_message(result.value.bytes_)
+                message = result.value.bytes_
+                if len(message) > LONGEST_MESSAGE or meter.wait(len(message), now()):
+                    raise OSError("the service sends more than anyone can hear")
+                self._on_message(message)
         except Exception as broken:  # fence: what the SDK raises is its own; the call goes on
             self.reason = self.reason or _words(broken)
         self._over.set()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -113,6 +114,27 @@ def test_text_is_a_result_and_errors_are_failures(tmp_path: Path) -> None:
             endpoint=HttpEndpoint("https://example.com/{id}", parameters=BY_ID),
         )
     assert failed.value.message == "missing: id"
+
+
+def test_an_answer_that_is_compressed_against_the_wish_is_refused(tmp_path: Path) -> None:
+    def bomb(request: httpx.Request) -> httpx.Response:
+        assert request.headers["accept-encoding"] == "identity"
+        body = gzip.compress(bytes(10_000_000))
+        return httpx.Response(200, headers={"content-encoding": "gzip"}, stream=Body(body))
+
+    with pytest.raises(ToolFailed) as failed:
+        ask(Server(bomb), tmp_path, {})
+    assert failed.value.code == "compressed"
+
+
+class Body(httpx.AsyncByteStream):
+    """A body as it comes over the wire."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
 
 
 def test_a_read_is_tried_again_as_often_as_it_may(tmp_path: Path) -> None:

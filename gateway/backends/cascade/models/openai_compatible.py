@@ -20,12 +20,18 @@ from gateway.backends.cascade.models.reply import ReplyReader
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.backends.cascade.ports import ModelEvent, ModelRequest
 from gateway.events import Json
+from gateway.plumbing.measured_http import AnswerBounds, measured
+from gateway.plumbing.meter import Measure
 
 OURS = frozenset({400, 401, 403, 404, 405, 413, 415, 422})
 """Answers that say something about the request, so that no other server would take it either."""
 
 KEPT_OPEN = 30.0
 """Seconds an idle connection is kept: longer than callers speak, so that a turn finds it open."""
+
+REPLY = AnswerBounds(2_000_000, Measure(500_000, 250_000))
+"""Bytes of one reply: each token takes some 250, and a thousand a second are ten times as many as
+the fastest servers give; two megabytes are half an hour of speech."""
 
 PRIORITIES: Mapping[str, Mapping[str, int]] = {
     # vLLM: the lower number first, 0 where nothing is said.
@@ -67,7 +73,9 @@ class _Server:
             api_key=key or "none",
             max_retries=0,  # the next attempt goes elsewhere, and at once
             timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, limits=limits),
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, limits=limits, event_hooks=measured(REPLY)
+            ),
         )
 
     async def chunks(self, question: _Question) -> AsyncGenerator[ChatCompletionChunk, None]:
