@@ -17,6 +17,7 @@ from gateway.ports import ToolSpec
 from gateway.tools.bounds import cut
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.ledger import entered
+from gateway.tools.loops import LOOPS
 from gateway.tools.store import Store
 from gateway.tools.threads import in_thread
 
@@ -87,9 +88,14 @@ class FunctionTool:
         """Return at once: what a function opens is its own."""
 
     async def _call(self, given: Mapping[str, Any]) -> Json:
+        call = partial(self.function, **given)
         if inspect.iscoroutinefunction(self.function):
-            return plain(await self.function(**given))
-        return plain(await in_thread(partial(self.function, **given)))
+
+            async def in_loop() -> Json:
+                return plain(await call())
+
+            return await LOOPS.run(in_loop)
+        return await in_thread(lambda: plain(call()))
 
     def _in_store(
         self, given: Mapping[str, Any], arguments: Json, context: ToolContext, store: Store

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -88,22 +89,25 @@ async def test_whatever_a_tool_raises_is_an_answer_at_once(
     assert left == ([] if effect == "read" else ["plain", "waits"])
 
 
+@pytest.mark.real_time
 async def test_a_read_is_given_up_after_its_time_and_a_write_is_not(tmp_path: Path) -> None:
+    read_is_over = threading.Event()
+
     async def look() -> str:
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return "late"
 
     @tool(effect="write")
     async def send() -> str:
-        await asyncio.sleep(30)
+        await asyncio.to_thread(read_is_over.wait, 30)
         return "late"
 
     box = opened(tmp_path, look, send)
-
-    read = await box.run(RunTool("a1", "look", {}, "", 2.0))
-    write = await box.run(RunTool("a2", "send", {}, "k2", 2.0))
-    got = [read.outcome, write.outcome]
-    assert got == ["timeout", "done"]
+    async with asyncio.TaskGroup() as group:
+        write = group.create_task(box.run(RunTool("a2", "send", {}, "k2", 0.01)))
+        read = await box.run(RunTool("a1", "look", {}, "", 0.01))
+        read_is_over.set()
+    assert [read.outcome, write.result().outcome] == ["timeout", "done"]
 
 
 def test_the_key_of_a_write_reaches_it(tmp_path: Path) -> None:
