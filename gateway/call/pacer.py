@@ -122,6 +122,8 @@ class Pacer:
         self.recent.append(late)
         if late > SKIP_AFTER:
             self._start, self._ticks = now, 0
+            self._arm(loop)
+            return  # what came meanwhile is read first, before anybody is found to be silent
         self._arm(loop)
         for sender in tuple(self._senders):
             sender.send_due(now)

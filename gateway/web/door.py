@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gateway.plumbing.fair_wait import FairWait
 
 log = structlog.get_logger("http")
 
@@ -76,9 +79,9 @@ class PatientConnection(HttpToolsProtocol):
         super().__init__(**uvicorn)
         self._door = door
         self._patience = door.patience
-        self._deadline: asyncio.TimerHandle | None = None
+        self._deadline: FairWait | None = None
         "of the request that comes in"
-        self._stalled: asyncio.TimerHandle | None = None
+        self._stalled: FairWait | None = None
         self._size = 0
         "bytes since the last whole request"
         self._before: Any = None
@@ -106,7 +109,7 @@ class PatientConnection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._read()
-        self._stalled = self.loop.call_later(self._patience.stalled_seconds, self.let_go)
+        self._stalled = FairWait(self.loop, self._patience.stalled_seconds, self.let_go)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -143,8 +146,8 @@ class PatientConnection(HttpToolsProtocol):
 
     def _expect(self) -> None:
         if self._deadline is None:
-            seconds = self._patience.request_seconds
-            self._deadline = self.loop.call_later(seconds, self._refuse, HTTPStatus.REQUEST_TIMEOUT)
+            late = partial(self._refuse, HTTPStatus.REQUEST_TIMEOUT)
+            self._deadline = FairWait(self.loop, self._patience.request_seconds, late)
 
     def _arrived(self) -> None:
         self._size = 0

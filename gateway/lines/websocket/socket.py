@@ -8,7 +8,7 @@ Nothing here runs as a task, and no message waits in a queue of ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -24,12 +24,21 @@ from gateway.lines.websocket.codes import (
     TOO_BIG,
     UNSUPPORTED_DATA,
 )
+from gateway.plumbing.fair_wait import FairWait
+from gateway.plumbing.meter import Measure, Meter
 
 _TEXT = WSMsgType.TEXT
 _CONTINUATION = WSMsgType.CONTINUATION
 _BINARY = WSMsgType.BINARY
 _PONG = WSMsgType.PONG
 _CLOSE = WSMsgType.CLOSE
+
+
+MESSAGES = Measure(5000, 500)
+"""A call sends fifty a second; a network that stood still for a minute brings it all at once."""
+
+BYTES = Measure(4_000_000, 400_000)
+"""The same, of which 20 ms have some 400 bytes: ten times what a call needs, for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,8 @@ class MediaSocket(WSListener):
         self._in_message = False
         self._heard = self._loop.time()
         self._ending: tuple[int, str] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: FairWait | None = None
+        self._bytes, self._messages = Meter(BYTES), Meter(MESSAGES)
 
     # --- for the owner ---------------------------------------------------------------------
 
@@ -110,9 +120,12 @@ class MediaSocket(WSListener):
         self._fenced(self._owner.opened, self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        self._heard = self._loop.time()
+        now = self._heard = self._loop.time()
         kind = frame.msg_type
-        if kind == _CLOSE:
+        flooded = self._messages.wait(1, now) or self._bytes.wait(frame.payload_size, now)
+        if flooded and self._ending is None:
+            self._drop("far side sends too much")
+        elif kind == _CLOSE:
             self._peer_closed(transport, frame)
         elif self._ending is not None or kind == _PONG:
             pass  # what comes between our close and the peer's is void
@@ -200,10 +213,10 @@ class MediaSocket(WSListener):
                 transport.send_ping()
             self._rearm(self._limits.ping_seconds, self._watch)
 
-    def _rearm(self, seconds: float, then: object) -> None:
+    def _rearm(self, seconds: float, then: Callable[[], None]) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(seconds, then)  # type: ignore[arg-type]
+        self._timer = FairWait(self._loop, seconds, then)
 
     def _fenced(self, call: object, *args: object) -> None:
         """Keep a fault of ours inside this socket."""
