@@ -52,7 +52,7 @@ types: $(MADE)/project ## Check types, strictly
 .PHONY: shape
 shape: $(MADE)/project ## Check the direction of imports, and sizes and habits of the code
 	@$(BIN)/lint-imports --no-logo > $(MADE)/imports.log || { cat $(MADE)/imports.log; exit 1; }
-	@$(BIN)/python tools/shape.py
+	@$(BIN)/python -m tools.shape
 
 .PHONY: fix
 fix: $(MADE)/project ## Format, and mend what the linter can mend

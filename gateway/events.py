@@ -53,8 +53,6 @@ class Word:
     start: float
     "seconds from the utterance's first sample"
     end: float
-    estimated: bool = False
-    "the voice gave no times; this is by proportion"
     glued: bool = False
     "written without a space before it: a digit of a number that is said digit by digit"
 
@@ -66,15 +64,11 @@ class Heard:
     utterance: int
     queued: int
     "handed to playout, in all"
-    sent: int
-    "left this process"
     heard: int
     "reached the caller's ear"
     error: int
     "the heard figure is right within this many samples"
     basis: Literal["acknowledged", "sent", "estimated"]
-    finished: bool = False
-    "everything was queued and everything was heard"
 
 
 # --- events from the line ------------------------------------------------------------------
@@ -246,8 +240,6 @@ class CallerWords:
     turn: int
     text: str
     final: bool
-    seconds: float = 0.0
-    "processing time, where known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +312,6 @@ class ToolAnswered:
     ask: str
     result: Json
     outcome: Outcome
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +394,6 @@ class Respond:
     history: tuple[Entry, ...] = ()
     text: str = ""
     "what the caller typed or keyed, when it was not spoken"
-    drafted: bool = False
     again: bool = False
     "the history already ends with what is to be answered; there is no new sound"
 
@@ -458,7 +448,6 @@ class Speak:
 
     utterance: int
     text: str
-    policy: Literal["interruptible", "uninterruptible"] = "interruptible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,6 +520,13 @@ class ChooseProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepFloor:
+    """Let the caller not cut in while a write runs; or again, now that it is done."""
+
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SendKeys:
     """Press keys towards the far side."""
 
@@ -557,7 +553,6 @@ class SwitchBackend:
     """Close the present backend and open the one of this name."""
 
     name: str
-    history: tuple[Entry, ...] = ()
     start: int | None = None
     "from where on it is given the caller's sound that it missed; None: it missed nothing"
 

@@ -148,6 +148,10 @@ class TurnEndedLogged(_Logged, frozen=True, kw_only=True):
     "the detector's belief that the caller was done"
     late: bool | None = None
     "the detector's answer did not come in time"
+    detector_queue: Seconds | None = None
+    "how long its last question waited for its batch; 0: it was not asked"
+    detector_seconds: Seconds | None = None
+    "how long the detector took for it"
     seconds: Seconds | None = None
     "length of the turn"
     keys: Keys | None = None
@@ -248,7 +252,7 @@ class ResumedLogged(_Logged, frozen=True, kw_only=True):
     """Another sound that was no claim to the floor; the agent went on, losing nothing."""
 
     kind: str
-    "`noise`, `echo`, `wordless`"
+    "`noise`, `echo`, `wordless`; `kept`: the agent was doing something that is not cut into"
     text: Words
 
 

@@ -202,13 +202,9 @@ class BackendTraits:
     drafts: bool = True
     "a reply can be begun and thrown away"
     tools: bool = True
-    cancels: bool = True
+    "it can ask for tools; else it is told of none"
     wants_transcript: bool = False
     "it makes `CallerWords` itself from the sound it hears"
-    formats: tuple[str, ...] = ("l16",)
-    "wire forms it takes and gives"
-    session_seconds: float | None = None
-    "it must be renewed before this age"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,6 @@ class Answer(Generic[Out]):
     "from the request to the start of its batch"
     model_seconds: float
     "that the whole batch took"
-    batch: int
-    "requests in it"
 
 
 class Batcher(Generic[Item, Out]):
@@ -130,7 +128,7 @@ class Batcher(Generic[Item, Out]):
                 future.set_exception(said)
             else:
                 waited = left - ticket.arrived + queued
-                future.set_result(Answer(said, waited, seconds, len(batch)))
+                future.set_result(Answer(said, waited, seconds))
         self._arm(loop)
 
 

@@ -47,8 +47,6 @@ class Counts:
     "interarrival jitter in clock units"
     late: int
     "came after their place was played"
-    duplicates: int
-    reordered: int
 
     @property
     def lost(self) -> int:
@@ -121,7 +119,7 @@ class Order:
     """Puts 16- and 32-bit numbers on lines that do not wrap, and counts."""
 
     def __init__(self) -> None:
-        self.late = self.duplicates = self.reordered = self.received = 0
+        self.late = self.received = 0
         self.highest = 0
         """extended sequence number"""
         self._first: int | None = None
@@ -165,9 +163,7 @@ class Order:
         """Count a packet; False if it came before."""
         self.received += 1
         if number in self._seen:
-            self.duplicates += 1
             return False
-        self.reordered += number < self.highest
         self._seen.add(number)
         if len(self._seen) > 2 * REMEMBERED:
             self._seen = {one for one in self._seen if one > self.highest - REMEMBERED}
@@ -184,8 +180,6 @@ class Order:
             self.highest,
             jitter,
             self.late,
-            self.duplicates,
-            self.reordered,
         )
 
 

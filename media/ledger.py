@@ -91,8 +91,6 @@ class Finished:
     """An utterance was heard to its end."""
 
     position: Position
-    when: float
-    "loop seconds at which its last sample was heard"
 
 
 @dataclass(frozen=True, slots=True)

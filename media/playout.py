@@ -351,7 +351,7 @@ class Playout:
                 self._queue.remove(whose)
             position = self._position(whose, now, finished=True)
             self._past.add(position)
-            events.append(Finished(position, whose.last if whose.queued else now))
+            events.append(Finished(position))
         if self._wet and not self._open:
             self._wet = False
             events.append(Dry())

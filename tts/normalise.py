@@ -76,7 +76,6 @@ class Rule:
 class Language:
     """Everything a language knows about reading aloud."""
 
-    name: str
     rules: tuple[Rule, ...]
     "the first that fits wins"
     symbols: Mapping[str, str]

@@ -81,6 +81,8 @@ class Pause:
     waiting: bool = False
     "the detector has not answered yet"
     answers: list[float] = field(default_factory=list)
+    took: tuple[float, float] = (0.0, 0.0)
+    "seconds that the latest answer waited, and was worked on"
     reading: Reading | None = None
     form: Form = "none"
     "how much of a form the turn holds so far"
@@ -176,6 +178,7 @@ class Endpoint:
         if pause is None or not pause.waiting or pause.asked != answer.at:
             return []
         pause.waiting = False
+        pause.took = answer.queue_seconds, answer.model_seconds
         if answer.probability is not None:
             pause.answers.append(answer.probability)
         return self._decide(now, line)
@@ -312,7 +315,7 @@ class Endpoint:
         heard = (pause.probability or 0.0) >= self.profile.end
         late = pause.asked is not None and not pause.answers
         why = ("semantic" if heard else "words") if sure else "silence"
-        return [TurnEnded(now, start, pause.end, why, believed, late=late)]  # type: ignore[arg-type]
+        return [TurnEnded(now, start, pause.end, why, believed, "", late, *pause.took)]  # type: ignore[arg-type]
 
     def drop(self, now: int) -> list[TurnOutput]:
         """What the turn was made of so far is nothing that anybody said."""

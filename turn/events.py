@@ -38,7 +38,9 @@ class TurnAssessed:
     probability: float | None
     "that the caller is done, 0 to 1; None: late or failed, the silence timer decides"
     queue_seconds: float = 0.0
+    "from the question to the start of its batch"
     model_seconds: float = 0.0
+    "that the batch took"
     fault: str = ""
     "why the model could not answer; empty: it did, or it was late"
 
@@ -51,7 +53,6 @@ class WordsArrived:
     "empty: it heard no words; None: there is no recogniser, or it did not answer"
     end: int
     "how much sound the words cover"
-    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,14 @@ class Moment:
     expects: str = ""
     """what was asked for: `yes_no`, `name`, `digits`, `phone`, `spelling`, `date`, `birth_date`,
     `address`, `email`, `open`, or empty"""
-    tool_running: bool = False
-    "a tool with an effect runs: nothing is drafted, nothing is interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class FloorKept:
+    """A deed of the agent's has begun, or is done: while it is on its way nothing is drafted and
+    nothing is interrupted."""
+
+    kept: bool
 
 
 TurnInput = (
@@ -112,6 +119,7 @@ TurnInput = (
     | WordsArrived
     | AgentBegan
     | AgentAsks
+    | FloorKept
     | AgentFell
     | KeyPressed
     | ProfileChosen
@@ -192,6 +200,10 @@ class TurnEnded:
     "the keys pressed, when keys are (part of) the turn"
     late: bool = False
     "the detector's answer was wanted and did not come in time"
+    queue_seconds: float = 0.0
+    "how long the detector's last question waited for its batch"
+    model_seconds: float = 0.0
+    "how long the detector took for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +233,9 @@ class OverlapDismissed:
     """The sound was no claim to the floor: play on, losing nothing."""
 
     at: int
-    kind: Literal["backchannel", "noise", "echo", "wordless", "open"]
-    "`open`: the agent had said everything meanwhile; what the sound was is no longer asked"
+    kind: Literal["backchannel", "noise", "echo", "wordless", "open", "kept"]
+    """`open`: the agent had said everything meanwhile; what the sound was is no longer asked;
+    `kept`: a deed of the agent's has begun that is not cut into"""
     text: str = ""
 
 

@@ -48,8 +48,6 @@ class Forms:
     "digits of whole telephone numbers"
     postcode: int = 0
     "digits that an address ends with; 0: it ends otherwise"
-    digit_sounds: frozenset[str] = frozenset()
-    "words that digits are taken for"
     letter_sounds: frozenset[str] = frozenset()
     "words that names of letters are taken for"
     tens: frozenset[str] = frozenset()
@@ -315,7 +313,6 @@ def _phrases(entries: Sequence[str]) -> frozenset[Phrase]:
 
 
 _WORDS = (
-    "digit_sounds",
     "letter_sounds",
     "tens",
     "teens",

@@ -76,14 +76,10 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Processor time of one run, in seconds of one core, by what it was spent on."""
+    """What one run asked of the models, which is nearly all it costs."""
 
-    voice: float = 0.0
-    semantic: float = 0.0
-    words: float = 0.0
-    machine: float = 0.0
-    semantic_questions: int = 0
-    words_questions: int = 0
+    semantic_questions: int
+    words_questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +126,6 @@ class _Pass:
     said: list[Said] = field(default_factory=list)
     waiting: list[tuple[float, int, Answer]] = field(default_factory=list)
     "answers on their way: when due, in which order asked"
-    spent: dict[str, float] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
     turn: int = -1
     "where the turn begins whose words were asked for last"
@@ -140,10 +135,7 @@ class _Pass:
 
     def tell(self, event: TurnInput, at: float) -> None:
         """Give the machine an input at `at` seconds and answer what it asks."""
-        began = time.thread_time()
-        outputs = self.machine.handle(event)
-        self._spend("machine", began)
-        for output in outputs:
+        for output in self.machine.handle(event):
             self.said.append(Said(at, output))
             match output:
                 case AssessTurn():
@@ -167,8 +159,8 @@ class _Pass:
             first = question.start - int(LEAD_SECONDS * self.rate)
             first = max(0, first, question.at - SECONDS * self.rate)
             probability = self.ears.semantic(self.samples[first : question.at], self.rate)
-        seconds = self._spend("semantic", began)
-        answer = Answer(TurnAssessed(question.at, probability, model_seconds=seconds), seconds)
+        seconds = self._asked("semantic", began)
+        answer = Answer(TurnAssessed(question.at, probability), seconds)
         self._expect(answer, at + self.latency.semantic)
 
     def _recognise(self, question: AskWords, at: float) -> None:
@@ -181,7 +173,7 @@ class _Pass:
             self.before.clear()
         sound = self.samples[self.settled : question.end]
         text = self.ears.words(sound, self.rate)
-        seconds = self._spend("words", began)
+        seconds = self._asked("words", began)
         length = len(sound) / self.rate
         text = " ".join(part for part in (*self.before, text) if part)
         if length >= PART_SECONDS:
@@ -192,11 +184,10 @@ class _Pass:
     def _expect(self, answer: Answer, due: float) -> None:
         heapq.heappush(self.waiting, (due, sum(self.asked.values()), answer))
 
-    def _spend(self, what: str, began: float) -> float:
-        seconds = time.thread_time() - began
-        self.spent[what] = self.spent.get(what, 0.0) + seconds
+    def _asked(self, what: str, began: float) -> float:
+        """Count a question; give what it took."""
         self.asked[what] = self.asked.get(what, 0) + 1
-        return seconds
+        return time.thread_time() - began
 
 
 def run(
@@ -209,9 +200,7 @@ def run(
     others: Sequence[tuple[int, TurnInput]] = (),
 ) -> Run:
     """Take turns over a recording; `others` are further inputs with the position they come at."""
-    began = time.thread_time()
     windows = ears.voice(samples, rate)
-    voice = time.thread_time() - began
     machine = TurnTaking(rate, settings)
     latency = latency or Latency()
     course = _Pass(samples, rate, ears, latency, machine)
@@ -228,14 +217,7 @@ def run(
         rate,
         # What a live call would have known only after the last sample is not of this recording.
         tuple(each for each in course.said if each.at * rate <= len(samples)),
-        Costs(
-            voice=voice,
-            semantic=course.spent.get("semantic", 0.0),
-            words=course.spent.get("words", 0.0),
-            machine=course.spent.get("machine", 0.0),
-            semantic_questions=course.asked.get("semantic", 0),
-            words_questions=course.asked.get("words", 0),
-        ),
+        Costs(course.asked.get("semantic", 0), course.asked.get("words", 0)),
     )
 
 

@@ -15,6 +15,7 @@ from turn.events import (
     AgentBegan,
     AgentFell,
     FloorClaimed,
+    FloorKept,
     KeyPressed,
     Moment,
     OverlapDismissed,
@@ -43,8 +44,6 @@ class TurnSettings:
     "patience at the start of a call"
     language: str = "en"
     "whose word lists are read; a language without lists has no evidence from words"
-    recogniser: bool = True
-    "whether `AskWords` is answered at all"
     gate: GateSettings = field(default_factory=GateSettings)
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     overlap: OverlapSettings = field(default_factory=OverlapSettings)
@@ -69,7 +68,8 @@ class TurnTaking:
         self._overlap: Overlap | None = None
         self._echo = 0.0
         "mean echo share of the present sound"
-        self._tool_running = False
+        self._kept = False
+        "a deed of the agent's is on its way, and is not cut into"
 
     def handle(self, event: TurnInput) -> list[TurnOutput]:
         """Take an input; give what follows, in order."""
@@ -92,15 +92,15 @@ class TurnTaking:
             case ProfileChosen(name=name):
                 self._choose(profile(name))
                 return []
-            case Moment(expects=expects, tool_running=running):
+            case Moment(expects=expects):
                 self._endpoint.asked = replace(
                     Asked.parse(expects),
                     question=self._endpoint.asked.question,
                     form=self._endpoint.asked.form,
                 )
-                self._endpoint.drafting = not running
-                self._tool_running = running
                 return []
+            case FloorKept(kept=kept):
+                return self._keep(kept)
             case _:
                 assert_never(event)
 
@@ -205,7 +205,7 @@ class TurnTaking:
     @property
     def _interruptible(self) -> bool:
         policy = self._agent is None or self._agent.policy == "interruptible"
-        return policy and not self._tool_running
+        return policy and not self._kept
 
     def _began(self, began: AgentBegan) -> list[TurnOutput]:
         was, self._agent = self._agent, began
@@ -218,6 +218,19 @@ class TurnTaking:
         self._asked_at = at
         wanted = asked_for(text, forms(self._settings.language))
         self._endpoint.asked = replace(self._endpoint.asked, question=at is not None, form=wanted)
+
+    def _keep(self, kept: bool) -> list[TurnOutput]:
+        """A deed has begun, or is done: then a caller who is still speaking is cutting in."""
+        self._kept = kept
+        self._endpoint.drafting = not kept
+        overlap = self._overlap
+        if kept and overlap is not None:
+            self._overlap = None
+            return [OverlapDismissed(self._now, "kept")]
+        speaking = self._agent is not None and self._gate.voiced and not self._endpoint.open
+        if speaking and overlap is None and self._interruptible:
+            return self._overlap_from(self._now)
+        return []
 
     def _fell(self) -> list[TurnOutput]:
         """The floor is open: a sound that goes on is a turn, decided or not."""
@@ -240,6 +253,4 @@ class TurnTaking:
         return outputs + self._endpoint.key(pressed, self._now)
 
     def _choose(self, chosen: Profile) -> None:
-        if not self._settings.recogniser and chosen.means == "words":
-            chosen = chosen.without("semantic")
         self._endpoint.profile = chosen

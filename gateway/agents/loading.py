@@ -87,7 +87,6 @@ class Agent:
         """Give what the course of a call is decided by; `specs` where MCP servers added some."""
         habits = self.file.call
         return ConversationSettings(
-            agent=self.name,
             instructions=self.file.instructions,
             lines=self.file.lines,
             tools=self.specs if specs is None else specs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -109,6 +110,8 @@ class Answering:
 
     async def _serve(self, backend: Backend) -> None:
         start = self._start()
+        if not backend.traits.tools:
+            start = replace(start, tools=())
         self._call_id = start.info.call_id
 
         def emit(event: BackendEvent) -> None:

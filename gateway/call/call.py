@@ -44,6 +44,7 @@ from gateway.events import (
     HangUp,
     Hold,
     Inform,
+    KeepFloor,
     Listen,
     Play,
     Record,
@@ -293,8 +294,8 @@ class Call:
                 self._tasks.spawn(self._run_tool(effect), key=effect.ask, kind="tool")
             case CancelTool(ask=ask):
                 self._tasks.cancel(ask)
-            case ChooseProfile(name=name, expects=expects):
-                self._hearing.choose(name, expects)
+            case ChooseProfile() | KeepFloor():
+                self._hearing.perform(effect)
             case SendKeys(keys=keys):
                 self.leg.send_keys(keys)
             case Transfer(target=target, summary=summary):

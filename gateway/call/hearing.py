@@ -17,7 +17,7 @@ from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.state import Event
 from gateway.call.edges import Edges
 from gateway.call.faults import Faults
-from gateway.events import CallerClaimed, CallerTurnEnded
+from gateway.events import CallerClaimed, CallerTurnEnded, ChooseProfile, KeepFloor
 from gateway.plumbing.fence import is_stop
 from media.frame import AudioFrame, Samples
 from media.playout import Chunk
@@ -28,6 +28,7 @@ from turn.events import (
     AskWords,
     AssessTurn,
     FloorClaimed,
+    FloorKept,
     KeyPressed,
     Moment,
     OverlapBegan,
@@ -166,11 +167,17 @@ class Hearing:
         """A key was pressed."""
         self._tell(KeyPressed(self._stream.end, key))
 
-    def choose(self, profile: str, expects: str) -> None:
-        """From now on this patience; and this is what was asked for."""
-        if not self._fixed:
-            self._tell(ProfileChosen(profile))
-        self._tell(Moment(expects))
+    def perform(self, effect: ChooseProfile | KeepFloor) -> None:
+        """Tell turn-taking what the conversation wants of it."""
+        match effect:
+            case KeepFloor(kept=kept):
+                self._tell(FloorKept(kept))
+            case ChooseProfile(name=name, expects=expects):
+                if not self._fixed:
+                    self._tell(ProfileChosen(name))
+                self._tell(Moment(expects))
+            case _:
+                assert_never(effect)
 
     def agent_sent(self, position: int, chunks: Sequence[Chunk]) -> None:
         """Sound left for the caller: what may come back as echo."""

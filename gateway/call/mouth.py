@@ -248,9 +248,7 @@ def _heard(position: Position) -> Heard:
     return Heard(
         position.utterance,
         position.queued,
-        position.sent,
         position.heard,
         position.error,
         position.basis,
-        position.finished,
     )

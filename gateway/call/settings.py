@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from gateway.call.targets import Targets
 from gateway.ports import ToolSpec
@@ -27,6 +28,10 @@ class FixedLines:
     unsure: str = "I'm sorry, I cannot tell whether that went through."
     draining: str = "I'm sorry, I have to end this call now. Please call again in a minute."
 
+    hear_out: tuple[Literal["greeting", "filler", "line", "goodbye"], ...] = ()
+    """which of them the caller cannot cut into, such as a notice that the law wants heard: the
+    greeting, the filler, the goodbye, or any other `line`"""
+
     def all(self) -> tuple[str, ...]:
         """List every line that is not empty."""
         lines = (
@@ -48,7 +53,6 @@ class FixedLines:
 class ConversationSettings:
     """Limits and habits of one agent's conversations; times in seconds."""
 
-    agent: str = "agent"
     instructions: str = ""
     lines: FixedLines = field(default_factory=FixedLines)
     tools: tuple[ToolSpec, ...] = ()

@@ -68,7 +68,7 @@ class Exchange:
             self._open_voice(info.rate),
             assessor.open(info.rate, stream.recent) if assessor is not None else None,
             TurnTaking(info.rate, engaged.turns),
-            echo=self._echo(leg) if engaged.echo and not leg.cancels_echo else None,
+            echo=None if leg.cancels_echo else self._echo(leg),
             fixed=engaged.turns.profile.means == "silence",
         )
 

@@ -29,8 +29,6 @@ class Engagement:
     "what the model is told of a call before it begins"
     hints: tuple[str, ...] = ()
     "words that callers are likely to say"
-    echo: bool = True
-    "listen for the agent's own voice coming back, on lines that do not cancel it themselves"
 
 
 class Staff(Protocol):

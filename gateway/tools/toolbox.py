@@ -61,10 +61,8 @@ class CallTools:
 
     async def run(self, effect: RunTool) -> ToolAnswered:
         """Run one tool to its end; cancelling stops a read and leaves a write to its thread."""
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
         result, outcome = await self._outcome(effect)
-        return ToolAnswered(effect.ask, result, outcome, loop.time() - begun)
+        return ToolAnswered(effect.ask, result, outcome)
 
     async def _outcome(self, effect: RunTool) -> tuple[Json, Outcome]:
         tool = self.toolbox.tools.get(effect.name)

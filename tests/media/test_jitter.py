@@ -56,7 +56,6 @@ class TestDisorder:
             delays[at] = 0.025
         listener = play(delays)
         assert listener.packets == list(range(100))
-        assert listener.buffer.counts.reordered == 3
 
     def test_a_duplicate_is_heard_once(self) -> None:
         buffer = JitterBuffer(8000)
@@ -69,7 +68,7 @@ class TestDisorder:
         for _ in range(3):
             listener.tick(1.0)
         assert listener.packets == list(range(50))
-        assert buffer.counts.duplicates == sum(number % 3 for number in range(50))
+        assert buffer.counts.received == sum(1 + number % 3 for number in range(50))
 
     def test_lost_packets_are_concealed_in_their_place(self) -> None:
         delays: list[float | None] = [0.0] * 100

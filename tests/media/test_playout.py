@@ -131,7 +131,6 @@ class TestEvents:
         assert isinstance(began, Began)
         assert began.when == pytest.approx(2.03, abs=0.001)
         assert isinstance(finished, Finished)
-        assert finished.when == pytest.approx(2.23, abs=0.001)
         assert finished.position == Position(1, 1600, 1600, 1600, 0, "acknowledged", finished=True)
 
     def test_without_marks_the_model_is_believed_after_a_grace(self) -> None:
@@ -159,7 +158,6 @@ class TestEvents:
         events = far.run(0.0, 20)
         assert events[0] == Began(1, pytest.approx(0.1))
         assert isinstance(events[1], Finished)
-        assert events[1].when == pytest.approx(0.14)
         assert events[2:] == [Dry()]
 
     def test_a_pause_in_the_stream_is_an_underrun_and_neither_dry_nor_a_stall(self) -> None:
@@ -188,7 +186,7 @@ class TestEvents:
         playout.end(9)
         events = playout.poll(3.0)
         assert events == [
-            Finished(Position(9, 0, 0, 0, 0, "acknowledged", finished=True), 3.0),
+            Finished(Position(9, 0, 0, 0, 0, "acknowledged", finished=True)),
             Dry(),
         ]
         assert playout.poll(3.02) == []

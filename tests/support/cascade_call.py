@@ -76,7 +76,7 @@ class Tools:
     async def run(self, effect: RunTool) -> ToolAnswered:
         self.ran.append(effect)
         await asyncio.sleep(self.seconds)
-        return ToolAnswered(effect.ask, {"found": effect.name}, "done", self.seconds)
+        return ToolAnswered(effect.ask, {"found": effect.name}, "done")
 
 
 class Log:
@@ -219,12 +219,15 @@ class Caller:
         note: str = "",
         hints: tuple[str, ...] = (),
         backends: Callable[[str], Backend] | None = None,
+        hearing: Callable[[ContinuousStream], Any] = lambda stream: ToldHearing(),
     ) -> None:
+        """`hearing`: other ears than those that the test tells what the caller does."""
         self.sentences = sentences
         self.settings = settings or ConversationSettings()
         self.log = Log()
         self.tools = Tools()
-        self.hearing = ToldHearing()
+        stream = ContinuousStream(RATE)
+        self.hearing = hearing(stream)
         info = CallInfo(call_id, "twilio", "test", rate=RATE)
         self.leg = FakeLeg(info)
         known = (Entry("note", note),) if note else ()
@@ -247,8 +250,8 @@ class Caller:
         self.call = WatchedCall(
             self.leg,
             conversation,
-            self.hearing,  # type: ignore[arg-type]
-            ContinuousStream(RATE),
+            self.hearing,
+            stream,
             backends or make,
             start,
             LineBook(),

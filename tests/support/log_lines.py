@@ -225,7 +225,14 @@ SAMPLES: tuple[LogEvent, ...] = (
     ),
     AnsweredByLogged(kind="machine", words=12, seconds=4.5),
     TurnEndedLogged(
-        turn=1, why="semantic", probability=0.93, late=False, seconds=3.1, keys="4711#"
+        turn=1,
+        why="semantic",
+        probability=0.93,
+        late=False,
+        detector_queue=0.004,
+        detector_seconds=0.021,
+        seconds=3.1,
+        keys="4711#",
     ),
     CallerSpokeLogged(turn=1, text="My name is Jack Siciliy"),
     DraftLogged(outcome="dropped", reply=1, probability=0.41, why="resumed"),

@@ -53,7 +53,7 @@ class Playbook:
         self.now = 100.0
         self.effects: list[Effect] = []
         self.machine = Conversation(
-            settings or ConversationSettings(agent="test", tools=(LOOKUP, BOOK)),
+            settings or ConversationSettings(tools=(LOOKUP, BOOK)),
             traits or BackendTraits(),
             call_id="c1",
         )
@@ -78,7 +78,7 @@ class Playbook:
         self.happens(AgentAudio(0, line.utterance, pcm, words))
         self.happens(UtteranceEnded(0, line.utterance))
         self.happens(AgentBeganSounding(line.utterance, self.now))
-        self.happens(AgentHeard(heard(line.utterance, seconds, seconds, finished=True)), seconds)
+        self.happens(AgentHeard(heard(line.utterance, seconds, seconds)), seconds)
         self.happens(PlayoutDry())
 
     def turn(self, text: str, seconds: float = 1.0) -> Respond:
@@ -110,7 +110,7 @@ class Playbook:
         """Let an utterance be heard to its end."""
         self.now += 0.02
         self.happens(AgentBeganSounding(utterance, self.now))
-        self.happens(AgentHeard(heard(utterance, seconds, seconds, finished=True)), seconds)
+        self.happens(AgentHeard(heard(utterance, seconds, seconds)), seconds)
         self.happens(PlayoutDry())
 
     def cut_in(self, utterance: int, queued: float, after: float) -> list[Effect]:
@@ -122,10 +122,10 @@ class Playbook:
         return effects + self.happens(PlayoutFlushed((position,)))
 
 
-def heard(utterance: int, queued: float, heard_: float, *, finished: bool = False) -> Heard:
+def heard(utterance: int, queued: float, heard_: float) -> Heard:
     """Make a ledger position out of seconds."""
     q, h = int(queued * RATE), int(heard_ * RATE)
-    return Heard(utterance, q, h, h, 80, "acknowledged", finished)
+    return Heard(utterance, q, h, 80, "acknowledged")
 
 
 def only(effects: list[Effect], kind: type[Kind]) -> list[Kind]:

@@ -179,7 +179,7 @@ class TextCall:
                     effects += self.desk.answered(await self._run(effect), self._now)
                 case Perform():
                     self.ended = self.ended or effect.name == "hang_up"
-                    done = ToolAnswered(effect.run, {"status": "ok"}, "done", 0.0)
+                    done = ToolAnswered(effect.run, {"status": "ok"}, "done")
                     self.used.append(Used(effect.name, effect.arguments, "done", {}))
                     effects += self.desk.answered(done, self._now)
                 case Answer():
@@ -198,7 +198,7 @@ class TextCall:
     async def _run(self, effect: RunTool) -> ToolAnswered:
         broken = self.broken.get(effect.name)
         if broken is not None:
-            answered = ToolAnswered(effect.ask, broken, "failed", 0.1)
+            answered = ToolAnswered(effect.ask, broken, "failed")
         else:
             answered = await self.toolbox.run(effect)
         self.used.append(Used(effect.name, effect.arguments, answered.outcome, answered.result))

@@ -59,7 +59,7 @@ class Desk:
         self, run: str = "a1", result: Json | None = None, outcome: str = "done", after: float = 0.5
     ) -> list[DeskEffect]:
         self.now += after
-        event = ToolAnswered(run, result or {"ok": 1}, outcome, after)  # type: ignore[arg-type]
+        event = ToolAnswered(run, result or {"ok": 1}, outcome)  # type: ignore[arg-type]
         return self.desk.answered(event, self.now)
 
     def proposes(self, time: str = "9", ask: str = "a1", reply: int = 1) -> str:

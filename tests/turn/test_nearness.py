@@ -17,6 +17,7 @@ from turn.events import (
     TurnOutput,
     VoiceScored,
 )
+from turn.profile import DEFAULT
 from turn.taking import TurnSettings, TurnTaking
 
 CALLER = -20.0
@@ -35,7 +36,7 @@ class Room:
     at: int = 0
 
     def __post_init__(self) -> None:
-        self.machine = TurnTaking(RATE, TurnSettings(recogniser=False))
+        self.machine = TurnTaking(RATE, TurnSettings(DEFAULT.without("semantic")))
 
     def tell(self, event: TurnInput) -> list[TurnOutput]:
         outputs = self.machine.handle(event)

@@ -14,8 +14,8 @@ from turn.events import (
     AgentFell,
     AskWords,
     FloorClaimed,
+    FloorKept,
     KeyPressed,
-    Moment,
     OverlapBegan,
     OverlapDismissed,
     OverlapHeld,
@@ -24,6 +24,7 @@ from turn.events import (
     TurnOutput,
     WordsArrived,
 )
+from turn.profile import DEFAULT
 from turn.taking import TurnSettings, TurnTaking
 
 START = 10 * WINDOW
@@ -43,7 +44,8 @@ class Call:
     at: int = 0
 
     def __post_init__(self) -> None:
-        settings = TurnSettings(recogniser=self.recogniser)
+        profile = DEFAULT if self.recogniser else DEFAULT.without("semantic")
+        settings = TurnSettings(profile)
         self.machine = TurnTaking(RATE, settings)
         self._coming: list[tuple[int, WordsArrived]] = []
         self.tell(self.began)
@@ -203,7 +205,7 @@ def test_legal_text_is_not_interrupted_but_who_goes_on_after_it_is_heard() -> No
 
 
 def test_nothing_is_interrupted_while_a_write_runs() -> None:
-    call = Call(("Wait, no",)).tell(Moment(tool_running=True)).sound((1.0, True), (1.0, False))
+    call = Call(("Wait, no",)).tell(FloorKept(True)).sound((1.0, True), (1.0, False))
     assert only(OverlapBegan, call.said) == []
 
 
@@ -258,3 +260,19 @@ def test_words_of_another_sound_change_nothing() -> None:
     call = Call().sound((0.4, True))
     assert call.machine.handle(WordsArrived("Wait, stop", call.at + 1)) == []
     assert call.machine.handle(window(call.at, True)) == []
+
+
+def test_a_deed_that_is_under_way_is_not_cut_into_and_a_caller_who_goes_on_then_is() -> None:
+    call = Call(("Wait, no",)).sound((0.2, True)).tell(FloorKept(True))
+    assert call.dismissed == ["kept"], "what was being judged is no claim any more"
+    call.sound((2.0, True))
+    assert call.claims == []
+    call.tell(FloorKept(False)).sound((1.6, True), (1.0, False))
+    assert len(call.claims) == 1
+
+
+def test_a_key_is_no_cut_in_while_a_deed_is_under_way() -> None:
+    call = Call().tell(FloorKept(True)).tell(KeyPressed(START, "1"))
+    assert call.claims == []
+    call.tell(FloorKept(False)).tell(KeyPressed(START, "1"))
+    assert len(call.claims) == 1

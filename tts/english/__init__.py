@@ -7,7 +7,6 @@ from tts.english.tables import JOINTS, SYMBOLS
 from tts.normalise import Language
 
 ENGLISH = Language(
-    name="en",
     # Addresses and dates hold what looks like numbers; words come last.
     rules=(
         *codes.ADDRESSES,

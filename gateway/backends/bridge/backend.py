@@ -50,7 +50,6 @@ class BridgeBackend:
             drafts=False,
             tools=settings.tools,
             wants_transcript=True,
-            formats=("pcmu", "pcma", "l16"),
         )
         self._settings = settings
         self._socket: ModelSocket | None = None

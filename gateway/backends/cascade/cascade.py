@@ -61,7 +61,7 @@ from media.frame import AudioFrame
 EARLY_FRAMES = 500
 """Sound kept while the parts are still being opened: ten seconds, far more than that takes."""
 
-TRAITS = BackendTraits(truncates=False, formats=("l16",))
+TRAITS = BackendTraits(truncates=False)
 
 __all__ = ["Cascade", "CascadeSettings"]
 

@@ -28,9 +28,6 @@ class Transcript:
 
     text: str
     final: bool = True
-    seconds: float = 0.0
-    "processing time"
-    words: tuple[Word, ...] = ()
     turn: TurnAdvice | None = None
     "with partials of recognisers that judge turns too"
 

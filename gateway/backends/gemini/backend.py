@@ -17,7 +17,6 @@ def gemini_backend(settings: GeminiSettings) -> SessionBackend:
         truncates=True,
         drafts=False,
         wants_transcript=True,
-        session_seconds=settings.session_seconds,
     )
     headers = {}
     if settings.bearer:

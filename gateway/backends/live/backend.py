@@ -18,8 +18,6 @@ def live_traits(settings: LiveSettings) -> BackendTraits:
         drafts=False,
         tools=settings.delegation == "responses",
         wants_transcript=True,
-        formats=("pcmu", "pcma", "l16"),
-        session_seconds=settings.session_seconds,
     )
 
 

@@ -108,7 +108,6 @@ class ApiError(msgspec.Struct, frozen=True):
 
     code: str = ""
     message: str = ""
-    client_event_id: str | None = None
 
 
 class Error(_Event, frozen=True):

@@ -23,9 +23,7 @@ def nova_traits(settings: NovaSettings) -> BackendTraits:
         owns_turns=True,
         truncates=False,
         drafts=False,
-        cancels=False,
         wants_transcript=True,
-        session_seconds=settings.session_seconds,
     )
 
 

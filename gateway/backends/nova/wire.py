@@ -30,7 +30,6 @@ class Content(msgspec.Struct, frozen=True, rename="camel"):
     """A block begins."""
 
     content_id: str
-    type: str
     role: str = ""
     additional_model_fields: str = ""
 
@@ -93,7 +92,6 @@ class ContentEnd(msgspec.Struct, frozen=True, rename="camel"):
 class Usage(msgspec.Struct, frozen=True, rename="camel"):
     """What the model counted so far."""
 
-    details: dict[str, Any] = {}
     total_tokens: int = 0
     total_input_tokens: int = 0
     total_output_tokens: int = 0
@@ -101,8 +99,6 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
 
 class CompletionEnd(msgspec.Struct, frozen=True, rename="camel"):
     """An answer is over."""
-
-    stop_reason: str = ""
 
 
 class _Events(msgspec.Struct, frozen=True, rename="camel"):

@@ -19,8 +19,6 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
         truncates=True,
         drafts=False,
         wants_transcript=True,
-        formats=("pcmu", "pcma", "l16") if settings.passes else ("l16",),
-        session_seconds=settings.session_seconds,
     )
     return SessionBackend(traits, _reach(settings), lambda start: _session(start, settings))
 

@@ -30,7 +30,6 @@ class SessionUpdated(_Event, frozen=True):
 class ApiError(msgspec.Struct, frozen=True):
     """What the server complains of."""
 
-    type: str = ""
     code: str | None = None
     message: str = ""
     event_id: str | None = None
@@ -79,7 +78,6 @@ class ResponseBody(msgspec.Struct, frozen=True):
     id: str
     status: str = ""
     status_details: dict[str, Any] | None = None
-    metadata: dict[str, str] | None = None
     usage: dict[str, Any] | None = None
 
 

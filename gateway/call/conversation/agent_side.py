@@ -172,7 +172,6 @@ def _began(state: CallState, event: AgentBeganSounding) -> Effects:
     utterance = state.speech.get(event.utterance)
     if utterance is None:
         return []
-    utterance.began = event.when
     state.tools.sounding()
     reply = state.replies.current
     if reply is None or reply.clock is None:

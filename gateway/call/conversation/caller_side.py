@@ -169,6 +169,8 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
         why=ended.why,
         probability=ended.probability,
         late=ended.late,
+        detector_queue=ended.queue_seconds,
+        detector_seconds=ended.model_seconds,
         seconds=(ended.end - ended.start) / (state.info.rate if state.info else 8000),
         keys=ended.keys,
     )
@@ -184,7 +186,6 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
             ended.end,
             history,
             text=text,
-            drafted=drafted,
         )
     )
     if drafted and reply.caller_text is not None:

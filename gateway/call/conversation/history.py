@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from gateway.events import Entry
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Slot:
+    """One place in it; two places with the same words are two."""
+
     entry: Entry
-    utterance: int = 0
     open: bool = False
     "text may still come"
 
@@ -57,7 +58,7 @@ class History:
         """The agent says more of an utterance; it is believed until it is cut."""
         slot = self._agent.get(utterance)
         if slot is None:
-            slot = _Slot(Entry("agent", text), utterance, open=True)
+            slot = _Slot(Entry("agent", text), open=True)
             self._agent[utterance] = slot
             self._slots.append(slot)
         elif slot.open:

@@ -12,7 +12,7 @@ from gateway.call.conversation.state import AgentSide, CallerSide, CallState, Ef
 from gateway.call.settings import ConversationSettings
 from gateway.call.tools.desk import ToolDesk
 from gateway.call.tools.wants import DeskRules
-from gateway.events import Entry
+from gateway.events import Entry, KeepFloor
 from gateway.ports import BackendTraits
 
 
@@ -28,11 +28,21 @@ class Conversation:
     ) -> None:
         tools = ToolDesk(DeskRules(call_id, settings.language, settings.lines.sure))
         self.state = CallState(settings, traits, tools, history=History(history))
+        self._keeps = False
+        "the floor is kept while a write runs"
 
     def handle(self, event: Event, now: float) -> Effects:
         """Take what happened and say what is to be done, in order."""
         if self.state.phase == "ended":
             return []
+        effects = self._handle(event, now)
+        writes = self.state.tools.busy
+        if writes is not self._keeps:
+            self._keeps = writes
+            effects.append(KeepFloor(writes))
+        return effects
+
+    def _handle(self, event: Event, now: float) -> Effects:
         if isinstance(event, CallerSide):
             return caller_side.handle(self.state, event, now)
         if isinstance(event, AgentSide):

@@ -104,7 +104,7 @@ def _step(state: CallState, owed: Reply | None, now: float) -> Effects:
     start = owed.start if owed is not None and unheard else None
     if state.listening and start is None:
         start = state.listening_from
-    effects.append(SwitchBackend(state.backend, state.history.entries(), start))
+    effects.append(SwitchBackend(state.backend, start))
     return effects + ([] if owed is None else _ask_again(state, owed, unheard, now))
 
 

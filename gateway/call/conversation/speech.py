@@ -44,8 +44,6 @@ class Utterance:
     "some of its sound is queued"
     ended: bool = False
     "all of its sound is queued"
-    began: float | None = None
-    "loop seconds at which its first sample was heard"
     done: bool = False
     "heard to the end, or flushed"
 

@@ -40,6 +40,7 @@ from gateway.events import (
     Flush,
     HangUp,
     Hold,
+    KeepFloor,
     Outcome,
     Play,
     PlayoutDry,
@@ -136,6 +137,7 @@ Effect = (
     | RunTool
     | CancelTool
     | ChooseProfile
+    | KeepFloor
     | SendKeys
     | Transfer
     | HangUp
@@ -257,6 +259,7 @@ class CallState:
         self.hold.fell = False
         utterance = self.speech.begin(self.speech.new_id(), kind, self.replies.turn)
         utterance.text = text
+        utterance.interruptible = kind not in self.settings.lines.hear_out
         utterance.asks = ends_asking(text)
         utterance.proposal = proposal
         if kind != "filler":

@@ -272,7 +272,7 @@ def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
                 result = _unknown("name", name, list(PROFILES))
         case _:
             raise AssertionError(wanted.name)
-    done = ToolAnswered(wanted.run, result, "failed" if "error" in result else "done", 0.0)
+    done = ToolAnswered(wanted.run, result, "failed" if "error" in result else "done")
     return effects + answered(state, done, now)
 
 
@@ -281,7 +281,7 @@ def _not_put_through(state: CallState, wanted: Perform, target: str, now: float)
     may = state.settings.transfers.said()
     refused = TransferRefusedLogged(target=target[:TARGET_MOST], reason="not in transfers")
     result: Json = {"error": "not_allowed", "message": f"Callers can be put through to: {may}."}
-    told = ToolAnswered(wanted.run, result, "refused", 0.0)
+    told = ToolAnswered(wanted.run, result, "refused")
     return [Record(refused), *answered(state, told, now)]
 
 

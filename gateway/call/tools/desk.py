@@ -203,7 +203,7 @@ class ToolDesk:
             for ask in asks:
                 last = ask is asks[-1]
                 effects.append(self._answer(ask, proceed=last and proceed, ends=last and ends))
-            effects += [GiveUp(reply)] if over else []
+            effects += [GiveUp()] if over else []
             self._asks.next_round(reply)
         self._wait(now)
         return effects

@@ -119,8 +119,6 @@ class SayFiller:
 class GiveUp:
     """The model goes on asking for tools and says nothing: this reply needs an apology."""
 
-    reply: int
-
 
 DeskEffect = (
     RunTool

@@ -40,8 +40,6 @@ class MediaDetail(msgspec.Struct, frozen=True, gc=False):
     timestamp: int
     "milliseconds from the stream's start to the first sample"
     track: str = "inbound"
-    chunk: int = 0
-    "counts media messages from 1; 0: not said"
 
 
 class MarkDetail(msgspec.Struct, frozen=True, gc=False):
@@ -56,25 +54,14 @@ class KeyDetail(msgspec.Struct, frozen=True, gc=False):
     digit: str
 
 
-class StopDetail(msgspec.Struct, frozen=True, rename="camel"):
-    """What `stop` says of the call."""
-
-    account_sid: str = ""
-    call_sid: str = ""
-
-
 class Connected(msgspec.Struct, frozen=True, tag_field="event", tag="connected"):
     """The first message, before anything is known of the call."""
-
-    protocol: str = ""
-    version: str = ""
 
 
 class Start(msgspec.Struct, frozen=True, tag_field="event", tag="start", rename="camel"):
     """The stream begins."""
 
     start: StartDetail
-    stream_sid: str = ""
     sequence_number: int = 0
     "counts all messages but `connected` from 1; 0: not said"
 
@@ -106,9 +93,7 @@ class Dtmf(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="dtmf",
 class Stop(msgspec.Struct, frozen=True, tag_field="event", tag="stop", rename="camel"):
     """The stream ends: hung up, transferred, or stopped by request."""
 
-    stop: StopDetail = StopDetail()
     stream_sid: str = ""
-    sequence_number: int = 0
 
 
 class Unknown(msgspec.Struct, frozen=True):

@@ -49,7 +49,6 @@ class Agreed:
     payload_type: int
     keys_type: int | None
     "payload type of pressed keys"
-    audio_mid: str
     channel_mid: str | None
     "None: the page has no data channel"
     channel_port: int
@@ -59,8 +58,6 @@ class Agreed:
     fingerprints: tuple[Fingerprint, ...]
     sections: tuple[tuple[str, str], ...]
     "kind and mid of every section of the offer, in its order"
-    passive: bool = True
-    "we wait for the page's DTLS hello"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,6 @@ def read_offer(body: bytes, codecs: Sequence[str]) -> Agreed:
         codec,
         payload_type,
         keys_format(audio, codec.clock),
-        audio.get("mid") or "0",
         None if channel is None else channel.get("mid") or "1",
         _channel_port(channel),
         direction == "sendrecv",

@@ -34,8 +34,6 @@ class UpgradeAsk:
     "looked up without regard to case"
     peer: str
     "IP address of the other end of the TCP connection"
-    secure: bool
-    "TLS ends in this process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,6 @@ class _MediaProtocol(WSProtocol):  # type: ignore[misc]
             query=target.query,
             headers=request.headers,
             peer=peer[0] if isinstance(peer, tuple) else "",
-            secure=self._tcp.get_extra_info("ssl_object") is not None,
         )
 
 

@@ -66,7 +66,6 @@ class _Word(msgspec.Struct):
 
 class _Info(msgspec.Struct, tag_field="type", tag="TurnInfo"):
     event: str
-    turn_index: int
     audio_window_start: float
     audio_window_end: float
     transcript: str
@@ -84,8 +83,7 @@ class _Error(msgspec.Struct, tag_field="type", tag="Error"):
 
 
 class _Warning(msgspec.Struct, tag_field="type", tag="Warning"):
-    code: str = ""
-    description: str = ""
+    pass
 
 
 class _Configured(msgspec.Struct, tag_field="type", tag="ConfigureSuccess"):

@@ -57,7 +57,6 @@ class _Results(msgspec.Struct, tag_field="type", tag="Results"):
     duration: float
     channel: _Channel
     is_final: bool | None = None
-    speech_final: bool | None = None
     from_finalize: bool | None = None
 
 
@@ -87,8 +86,11 @@ class DeepgramNova:
 
     settings: DeepgramNovaSettings
     api_key: str
-    flushes: bool = True
-    "`Finalize` gives what is known at once, and costs the model nothing it knows"
+
+    @property
+    def flushes(self) -> bool:
+        """`Finalize` gives what is known at once, and costs the model nothing it knows."""
+        return True
 
     @property
     def connect_seconds(self) -> float:

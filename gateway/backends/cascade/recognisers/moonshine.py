@@ -6,7 +6,6 @@ It is never asked about silence, on which it would say "You".
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -199,7 +198,6 @@ class MoonshineStream:
         """Give the words in [start, end); raise OSError when that cannot be done."""
         around = int(AROUND * self._rate)
         samples = self._ring.take(start - around, end + around)
-        begun = time.monotonic()
 
         def job() -> Spoken:
             draft = self._draft(start, end)  # when it begins: the look before may be done by then
@@ -214,7 +212,7 @@ class MoonshineStream:
         except Exception as error:  # fence: refused by the pool, or broken in the models
             raise OSError(f"the recogniser failed: {in_words(error)}") from error
         self._last = _Look(start, end, spoken.pieces)
-        return Transcript(spoken.text, final=final, seconds=time.monotonic() - begun)
+        return Transcript(spoken.text, final=final)
 
     def _draft(self, start: int, end: int) -> tuple[int, ...]:
         """Return what an earlier look at the same turn wrote; nothing where it was another turn."""

@@ -100,8 +100,6 @@ class StreamedSound:
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
         """Give the words in [start, end); raise TimeoutError when they are not known in time."""
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
         wanted = min(end + int(AFTER * self._rate), max(end, self._ring.end))
         if final and self._maker.flushes and self._words.processed < wanted:
             self._flush(end)
@@ -114,7 +112,7 @@ class StreamedSound:
             why = self.reason or "its words did not come in time"
             raise TimeoutError(f"the recogniser: {why}") from None
         text = self._words.between(start, end)
-        return Transcript(text, final=final, seconds=loop.time() - begun)
+        return Transcript(text, final=final)
 
     async def close(self) -> None:
         """End the session."""

@@ -59,7 +59,7 @@ class TurnWords:
             self._settled = end
             self._before.append(found.text)
         text = " ".join(part for part in (*before, found.text) if part)
-        return Transcript(text, found.final, found.seconds)
+        return Transcript(text, found.final)
 
     async def between(self, start: int, end: int) -> Transcript:
         """Give the words of a turn that is over, ready if its last pause was asked about."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -39,8 +38,11 @@ class TurnwiseRecogniser:
     """Implements `Recogniser`; `write` raises OSError or TimeoutError when it cannot."""
 
     write: Write
-    drives: bool = False
-    "it hears of a turn when that is over"
+
+    @property
+    def drives(self) -> bool:
+        """It hears of a turn when that is over."""
+        return False
 
     def open(
         self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
@@ -74,8 +76,6 @@ class TurnwiseSound:
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
         """Give the words in [start, end); nothing is asked about sound without speech."""
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
         around = int(AROUND * self._rate)
         samples = self._ring.take(start - around, end + around)
         span = speech_span(samples, self._rate)
@@ -84,7 +84,7 @@ class TurnwiseSound:
         turn = samples[max(0, span[0] - around) : span[1] + around]
         question = Question(turn.tobytes(), self._rate, self._hints, self._partial)
         text = await self._write(question)
-        return Transcript(text.strip(), final=final, seconds=loop.time() - begun)
+        return Transcript(text.strip(), final=final)
 
     async def close(self) -> None:
         """Let go of the sound."""

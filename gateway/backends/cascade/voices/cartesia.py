@@ -46,7 +46,6 @@ class CartesiaSettings:
 
 
 class _Words(msgspec.Struct):
-    words: list[str] = []
     start: list[float] = []
     end: list[float] = []
 

@@ -148,4 +148,4 @@ class AuraConnection:
 
     def _cleared(self) -> VoiceNews:
         self._clearing = max(0, self._clearing - 1)
-        return VoiceNews(clean=self.clean)
+        return NOTHING

@@ -17,8 +17,6 @@ class VoiceNews:
     "when its next words sound, in seconds from its first sample; given before or with the sound"
     done: bool = False
     "all of it was given"
-    clean: bool = False
-    "nothing of what was cancelled can come any more"
 
 
 NOTHING = VoiceNews()

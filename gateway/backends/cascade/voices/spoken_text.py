@@ -80,7 +80,7 @@ class SpokenText:
         while self._words and self._placed < self.seconds:
             written = self._words.popleft()
             until = self._placed + self._pace.seconds * len(written)
-            words.append(Word(written.strip(), self._placed - start, until - start, True))
+            words.append(Word(written.strip(), self._placed - start, until - start))
             text.append(written)
             self._placed = until
             self._characters += len(written)
@@ -119,6 +119,6 @@ class SpokenText:
         at = start - total
         while self._words:
             written = self._words.popleft()
-            words.append(Word(written.strip(), at, at + step * len(written), True))
+            words.append(Word(written.strip(), at, at + step * len(written)))
             at += step * len(written)
         return left, tuple(words)

@@ -127,9 +127,7 @@ class Answering:
         """Refuse the call."""
         if self.state not in ("new", "ringing", "accepting"):
             return []
-        response = reply(self._request, order.code, self._tag, order.phrase)
-        for name, value in order.headers:
-            response.headers.add(name, value)
+        response = reply(self._request, order.code, self._tag)
         return self._refuse(response, response.phrase, local=True)
 
     def cancel(self, arrived: RequestArrived) -> list[CallEffect]:

@@ -30,7 +30,6 @@ from gateway.lines.sip.message.message import (
     Request,
     Response,
     clean,
-    contacts,
     cseq,
     set_body,
 )
@@ -226,7 +225,7 @@ class Placing:
             return [MediaRefused(str(error)), *hung_up]
         if media.agreed is not None:
             effects.append(MediaAgreed(media.agreed))
-        return [*effects, Established(_notable(response))]
+        return [*effects, Established()]
 
     def _failure(self, label: str, response: Response) -> list[CallEffect]:
         outbox = self._shared.outbox
@@ -244,17 +243,12 @@ class Placing:
         self._end()
         if told:
             return []
-        try:
-            pointed = tuple(item.uri for item in contacts(response))
-        except ValueError:
-            pointed = ()
         return [
             Over(
                 "remote",
                 outcome_of(response.code),
                 response.code,
                 clean(response.headers.get("Reason") or response.phrase)[:200],
-                pointed if response.code < 400 else (),
             )
         ]
 
@@ -307,13 +301,3 @@ def outcome_of(code: int) -> Outcome:
             return "failed"
         case _:
             return "refused"
-
-
-def _notable(response: Response) -> tuple[tuple[str, str], ...]:
-    """Give the headers of the answer that an agent may want to know."""
-    return tuple(
-        (name, clean(value))
-        for name in response.headers.names()
-        for value in response.headers.getlist(name)
-        if name.lower().startswith(("x-", "p-asserted"))
-    )

@@ -67,7 +67,7 @@ class Referrals:
             return [TransferWent(False, 491, "another transfer is under way")]
         request = self._dialog.request("REFER")
         request.headers.set("Refer-To", refer_to(order.target, order.replaces))
-        request.headers.set("Referred-By", order.referred_by or f"<{self._dialog.local.uri}>")
+        request.headers.set("Referred-By", f"<{self._dialog.local.uri}>")
         self._handover.began(now + self._shared.settings.transfer_seconds)
         return [self._send("refer", request)]
 

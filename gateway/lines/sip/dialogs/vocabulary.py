@@ -36,8 +36,6 @@ class Reject:
     """Refuse the call."""
 
     code: int
-    phrase: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,6 @@ class Refer:
     target: str
     replaces: str = ""
     "value of Replaces (RFC 3891), for an attended transfer"
-    referred_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +166,6 @@ class MediaRefused:
 class Established:
     """The call is up on both sides."""
 
-    headers: tuple[tuple[str, str], ...] = ()
-
 
 Outcome = Literal[
     "hung_up", "busy", "no_answer", "refused", "not_found", "cancelled", "timeout", "failed"
@@ -186,8 +181,6 @@ class Over:
     code: int = 0
     "final status code, where one ended it"
     reason: str = ""
-    contacts: tuple[str, ...] = ()
-    "where a 3xx points"
 
 
 @dataclass(frozen=True, slots=True)

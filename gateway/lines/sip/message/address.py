@@ -147,7 +147,6 @@ _VIA = re.compile(
 class Via:
     """One Via value (RFC 3261, section 20.42); parameter values may hold what tokens may not."""
 
-    transport: str
     host: str
     port: int | None
     parameters: Parameters = ()
@@ -162,7 +161,7 @@ class Via:
         port = int(match["port"]) if match["port"] else None
         if port is not None and port > 65535:
             raise ValueError("a Via has a port out of range")
-        return cls(match["transport"].upper(), match["host"], port, parse_parameters(parts))
+        return cls(match["host"], port, parse_parameters(parts))
 
     def get(self, name: str) -> str | None:
         """Give a parameter's value; "" for a flag, None when it is absent."""

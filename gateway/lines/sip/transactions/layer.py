@@ -80,7 +80,6 @@ class ResponseArrived:
 
     label: str
     response: Response
-    hop: Hop
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +303,7 @@ class Layer:
                 if response.code == 503 and client.further:
                     # RFC 3263, section 4.3: a 503 means the next server.
                     return self._open_client(client.label, client.request, client.further, now)
-                return [ResponseArrived(client.label, response, hop or client.hop)]
+                return [ResponseArrived(client.label, response)]
             case Deliver(Request() as request):
                 return [AckArrived(request, hop or self._servers[key].hop)]
             case Failed(reason) if client:

@@ -84,7 +84,7 @@ def test_a_yes_commits_exactly_what_was_read_back_and_the_model_tells_it() -> No
     (run,) = only(book.effects, RunTool)
     assert (run.name, run.arguments) == ("book", {"at": "nine"})
     assert CancelReply(respond.reply) in book.effects, "what the model would say now is no answer"
-    effects = book.happens(ToolAnswered(run.ask, {"ok": 1}, "done", 0.4), 0.4)
+    effects = book.happens(ToolAnswered(run.ask, {"ok": 1}, "done"), 0.4)
     assert only(effects, Inform)
     (again,) = only(effects, Respond)
     assert again.again
@@ -180,7 +180,7 @@ def test_a_model_that_asks_again_for_what_was_agreed_is_answered_by_the_one_deed
     book.happens(CallerWords(respond.turn, "Yes, please.", final=True), 0.5)
     (run,) = only(book.effects, RunTool)
     assert CancelReply(respond.reply) not in book.effects
-    effects = book.happens(ToolAnswered(run.ask, {"ok": 1}, "done", 0.4), 0.4)
+    effects = book.happens(ToolAnswered(run.ask, {"ok": 1}, "done"), 0.4)
     (answer,) = only(effects, AnswerTool)
     assert (answer.ask, answer.result, answer.proceed) == ("a2", {"ok": 1}, True)
 
@@ -200,7 +200,7 @@ def test_the_same_on_purpose_is_done_twice_each_with_its_own_yes() -> None:
     book = proposed()
     book.turn("Yes.")
     (run,) = only(book.effects, RunTool)
-    (again,) = only(book.happens(ToolAnswered(run.ask, {"ok": 1}, "done", 0.4), 0.4), Respond)
+    (again,) = only(book.happens(ToolAnswered(run.ask, {"ok": 1}, "done"), 0.4), Respond)
     book.heard_all(book.reply(again, "Done. Anything else?"))
     book.hear_line(propose(book, book.turn("The same once more, please."), "nine", "a2"))
     assert len(only(book.effects, RunTool)) == 1
@@ -223,7 +223,7 @@ def test_two_writes_of_one_message_are_asked_about_and_done_one_after_the_other(
     book.turn("Yes.")
     (run,) = only(book.effects, RunTool)
     assert run.arguments == {"at": "nine"}
-    (again,) = only(book.happens(ToolAnswered(run.ask, {"ok": 1}, "done", 0.4), 0.4), Respond)
+    (again,) = only(book.happens(ToolAnswered(run.ask, {"ok": 1}, "done"), 0.4), Respond)
     book.reply(again, "The first is booked.")
     book.heard_all(again.utterance)
     said = only(book.effects, Speak)[-1]

@@ -124,7 +124,6 @@ def test_a_draft_that_is_begun_before_a_hold_is_used_after_it() -> None:
     book.happens(CallReleased(), 30.0)
     ended = TurnEnded(8000, 0, 8000, "semantic", 0.9)
     (respond,) = only(book.happens(CallerTurnEnded(ended, spoke_until), 0.4), Respond)
-    assert respond.drafted
     said = book.reply(respond, "Yes.")
     book.happens(AgentBeganSounding(said, book.now))
     (turn,) = records(book.effects, "turn")
@@ -210,7 +209,7 @@ def test_what_was_heard_when_the_hold_came_is_told_in_it() -> None:
     respond = book.turn("hello")
     said = book.reply(respond, "Hi there.")
     hold(book)
-    book.happens(AgentHeard(heard(said, 1.0, 1.0, finished=True)))
+    book.happens(AgentHeard(heard(said, 1.0, 1.0)))
     assert book.happens(PlayoutDry()) == []
     assert wait(book) == []
     book.happens(CallReleased())

@@ -145,7 +145,6 @@ def test_a_draft_is_used_when_the_turn_ends_and_nothing_of_it_sounds_before():
     ended = TurnEnded(9000, 0, 7000, "semantic", 0.9)
     effects = book.happens(CallerTurnEnded(ended, book.now - 0.5), 0.1)
     (respond,) = only(effects, Respond)
-    assert respond.drafted
     assert respond.reply == draft.reply
     assert history(book)[-2:] == [("caller", "Hello there"), ("agent", "Hi.")]
     book.sound(respond, "Hi.", 0.5)
@@ -255,9 +254,9 @@ def test_a_lost_backend_goes_on_with_the_fallback_and_the_history():
     effects = book.happens(BackendLost("connection closed"))
     (switch,) = only(effects, SwitchBackend)
     assert switch.name == "spare"
-    assert switch.history[-1] == Entry("caller", "My name is Jack")
     (respond,) = only(effects, Respond)
     assert respond.again
+    assert respond.history[-1] == Entry("caller", "My name is Jack")
     assert effects.index(switch) < effects.index(respond)
 
 
@@ -280,7 +279,7 @@ def test_what_the_agent_says_and_does_names_the_turn_that_it_answers():
     (run,) = only(book.happens(ToolAsked(respond.reply, "a1", "lookup", {})), RunTool)
     book.reply(respond, "One moment, please, I look it up.", 2.0)
     book.cut_in(respond.utterance, 2.0, 0.5)
-    book.happens(ToolAnswered(run.ask, {}, "done", 0.2), 0.2)
+    book.happens(ToolAnswered(run.ask, {}, "done"), 0.2)
     assert [each.get("turn") for each in records(book.effects, "agent_spoke")] == [None, 1]
     assert [each["turn"] for each in records(book.effects, "interrupted")] == [2]
     assert [each["turn"] for each in records(book.effects, "tool")] == [2, 2]

@@ -126,7 +126,6 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
         st.sampled_from(["a", "b", "1", "2", "3"]),
         st.just({}),
         st.sampled_from(["done", "failed"]),  # type: ignore[arg-type]
-        st.just(0.1),
     ),
     st.builds(CallerGone, st.just("hung up"), st.booleans()),
     st.builds(lambda: CallHeld("hold", 99.0)),
@@ -143,7 +142,7 @@ class Course:
     def __init__(self, traits: BackendTraits) -> None:
         self.now = 100.0
         self.machine = Conversation(
-            ConversationSettings(agent="test", tools=(LOOKUP, BOOK)), traits, call_id="c1"
+            ConversationSettings(tools=(LOOKUP, BOOK)), traits, call_id="c1"
         )
         self.queued: dict[int, int] = {}
         self.flushed: set[int] = set()
@@ -187,7 +186,7 @@ class Course:
                 inbox.append(UtteranceEnded(0, utterance))
             case Flush():
                 heard = tuple(
-                    Heard(u, n, n // 2, n // 2, 0, "acknowledged") for u, n in self.queued.items()
+                    Heard(u, n, n // 2, 0, "acknowledged") for u, n in self.queued.items()
                 )
                 self.flushed |= set(self.queued)
                 self.queued.clear()
@@ -210,7 +209,7 @@ class Course:
             self.now += samples / RATE
             self.handle(AgentBeganSounding(utterance, self.now))
             if self.queued.pop(utterance, None) is not None:
-                heard = Heard(utterance, samples, samples, samples, 0, "acknowledged", True)
+                heard = Heard(utterance, samples, samples, 0, "acknowledged")
                 self.handle(AgentHeard(heard))
         self.handle(PlayoutDry())
 
@@ -262,8 +261,6 @@ def test_after_a_flush_the_history_has_no_word_that_was_not_heard(heard: float, 
     spoken = tuple(Word(w, n * 0.3, (n + 1) * 0.3) for n, w in enumerate(said))
     course.handle(AgentAudio(reply.id, reply.utterance, SECOND * 4, spoken))
     position = int(heard * RATE)
-    course.handle(
-        PlayoutFlushed((Heard(reply.utterance, 4 * RATE, position, position, 0, "acknowledged"),))
-    )
+    course.handle(PlayoutFlushed((Heard(reply.utterance, 4 * RATE, position, 0, "acknowledged"),)))
     kept = course.machine.state.history.entries()[-1].text.split()
     assert all((n + 0.5) * 0.3 <= heard for n, word in enumerate(said) if word in kept)

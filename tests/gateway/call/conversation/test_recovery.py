@@ -201,7 +201,7 @@ def test_what_was_complete_is_heard_to_its_end_although_the_connection_is_lost()
     assert only(effects, SwitchBackend)
     assert not only(effects, Flush)
     assert not only(effects, Speak)
-    book.happens(AgentHeard(heard(utterance, 2.0, 2.0, finished=True)), 2.0)
+    book.happens(AgentHeard(heard(utterance, 2.0, 2.0)), 2.0)
     book.happens(PlayoutDry())
     assert [each["text"] for each in records(book.effects, "agent_spoke")][-1] == "We open at nine."
 

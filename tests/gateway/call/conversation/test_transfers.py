@@ -11,7 +11,7 @@ from gateway.tools.builtins import BUILTINS
 from tests.support.playbook import Playbook, only, records
 
 TARGETS = Targets({"desk": "+15550100", "Boss": "sip:boss@pbx.example.com"}, ("+4930123*",))
-SETTINGS = ConversationSettings(agent="test", tools=(BUILTINS["transfer"],), transfers=TARGETS)
+SETTINGS = ConversationSettings(tools=(BUILTINS["transfer"],), transfers=TARGETS)
 
 
 def asked(target: object) -> tuple[Playbook, list[object]]:

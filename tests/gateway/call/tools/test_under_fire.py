@@ -248,7 +248,7 @@ class World(RuleBasedStateMachine):
         if tool.name in WRITES and outcome == "done":
             self.done[tool.key] += 1
             self.results[ask] = result
-        event = ToolAnswered(ask, {"value": result}, outcome, 0.1)  # type: ignore[arg-type]
+        event = ToolAnswered(ask, {"value": result}, outcome)  # type: ignore[arg-type]
         if self.phase != "ended":
             self.do(self.desk.answered(event, self.now))
 

@@ -23,13 +23,13 @@ from gateway.lines.twilio.stream import (
 
 MULAW = wire.MediaFormat("audio/x-mulaw", 8000, 1)
 DETAIL = wire.StartDetail("MZ1", "CA1", MULAW, "AC1", ("inbound",))
-START = wire.Start(DETAIL, "MZ1", 1)
+START = wire.Start(DETAIL, 1)
 NOW = 1000.0
 
 
 def opened() -> MediaStream:
     machine = MediaStream(NOW + 5)
-    assert machine.handle(wire.Connected("Call", "1.0.0"), NOW) == []
+    assert machine.handle(wire.Connected(), NOW) == []
     outcomes = machine.handle(START, NOW)
     assert isinstance(outcomes[0], Opened)
     assert machine.deadline is None
@@ -123,7 +123,7 @@ def test_a_gap_in_the_numbers_is_no_fault() -> None:
         (media(0, size=0), "sound of an odd length"),
         (media(0, size=8001), "sound of an odd length"),
         (wire.Mark(wire.MarkDetail("x"), "MZ2"), "message of another stream"),
-        (wire.Stop(wire.StopDetail(), "MZ2"), "message of another stream"),
+        (wire.Stop("MZ2"), "message of another stream"),
         (wire.Connected(), "connected twice"),
         (wire.Unknown("weather"), "unknown event 'weather'"),
     ],
@@ -138,7 +138,7 @@ def test_oddities_are_noted_once_and_lived_with(message: wire.Message, what: str
 
 def changed(**changes: object) -> wire.Start:
     values = {name: getattr(DETAIL, name) for name in DETAIL.__struct_fields__} | changes
-    return wire.Start(wire.StartDetail(**values), "MZ1", 1)
+    return wire.Start(wire.StartDetail(**values), 1)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_malformed_messages_end_a_stream_at_once_before_and_late_after_its_start
 
 def test_after_stop_nothing_counts() -> None:
     machine = opened()
-    assert machine.handle(wire.Stop(wire.StopDetail("AC1", "CA1"), "MZ1", 2), NOW) == [Stopped()]
+    assert machine.handle(wire.Stop("MZ1"), NOW) == [Stopped()]
     assert machine.handle(media(0), NOW) == []
     assert machine.malformed("x") == []
 

@@ -51,7 +51,7 @@ def test_what_a_browser_offers_is_understood() -> None:
     assert agreed.codec.name == "opus"
     assert agreed.payload_type == 111
     assert agreed.keys_type == 110
-    assert agreed.audio_mid == "0"
+    assert agreed.sections[0] == ("audio", "0")
     assert agreed.channel_mid == "1"
     assert agreed.channel_port == 5000
     assert agreed.receives

@@ -63,7 +63,6 @@ def test_a_caller_is_understood(moonshine: Moonshine) -> None:
         "Thank you for calling. This is Dave speaking. How can I help you?"
     )
     assert found.final
-    assert found.seconds > 0
 
 
 def test_words_for_evidence_are_nearly_as_good(moonshine: Moonshine) -> None:

@@ -34,7 +34,7 @@ def placed(chunks: list[SpeechChunk], rate: int = 8000) -> list[Word]:
     begun, words = 0, []
     for chunk in chunks:
         at = begun / rate
-        words += [Word(w.text, w.start + at, w.end + at, w.estimated) for w in chunk.words]
+        words += [Word(w.text, w.start + at, w.end + at) for w in chunk.words]
         begun += len(chunk.pcm) // 2
     return words
 
@@ -67,7 +67,6 @@ def test_words_go_out_as_they_come_and_sound_comes_back_with_every_word_placed(f
         assert "".join(chunk.text for chunk in chunks).split() == TEXT.split()
         words = placed(chunks)
         assert [word.text for word in words] == TEXT.split()
-        assert all(word.estimated for word in words)
         assert [w.start for w in words] == sorted(w.start for w in words)
         total = seconds(chunks)
         assert total == pytest.approx(len(TEXT) * SECONDS_A_CHARACTER, rel=0.02)
