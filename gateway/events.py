@@ -273,8 +273,6 @@ class UtteranceEnded:
     utterance: int
     text: str = ""
     "all of its text, where known"
-    asks: bool = False
-    "it ends in a question"
 
 
 @dataclass(frozen=True, slots=True)

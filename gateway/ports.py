@@ -136,14 +136,6 @@ class Witness(Protocol):
         """Take the words of an utterance that were heard by now; asked for every 20 ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A call that wants to come in, before it is answered."""
-
-    info: CallInfo
-    accept: Callable[[], Leg]
-
-
 Free = Callable[[], None]
 """Gives back the place that was kept for a call."""
 

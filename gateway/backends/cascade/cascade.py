@@ -348,8 +348,7 @@ class Cascade:
             await close(sound)
         if samples:
             text = "".join(spoken)
-            asks = text.rstrip().endswith("?")
-            self._emit(UtteranceEnded(job.reply, job.utterance, text, asks))
+            self._emit(UtteranceEnded(job.reply, job.utterance, text))
 
 
 def _failed(part: Part, raised: BaseException) -> PartFailed:

@@ -7,7 +7,7 @@ from typing import assert_never
 from gateway.call.conversation import consent_side, recovery, rejoin, tool_side
 from gateway.call.conversation.again import SILENCE_SECONDS
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.speech import Utterance, ends_asking
+from gateway.call.conversation.speech import Utterance
 from gateway.call.conversation.state import AgentSide, CallState, Effects
 from gateway.events import (
     AgentAudio,
@@ -144,7 +144,6 @@ def _utterance_ended(state: CallState, event: UtteranceEnded) -> Effects:
         return []
     utterance = _utterance(state, reply, event.utterance)
     utterance.ended = True
-    utterance.asks = event.asks or ends_asking(utterance.text)
     return [EndUtterance(utterance.id)] if utterance.id in reply.spoke else []
 
 

@@ -36,7 +36,6 @@ class Utterance:
     "the caller's turn that it answers or follows; 0: before the first"
     text: str = ""
     words: list[Word] = field(default_factory=list)
-    asks: bool = False
     proposal: str = ""
     "what it reads back"
     interruptible: bool = True

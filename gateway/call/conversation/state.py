@@ -7,7 +7,7 @@ from typing import Literal
 
 from gateway.call.conversation.history import History
 from gateway.call.conversation.replies import Replies, Reply
-from gateway.call.conversation.speech import Speech, UtteranceKind, ends_asking
+from gateway.call.conversation.speech import Speech, UtteranceKind
 from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.waits import Waits
 from gateway.call.settings import ConversationSettings
@@ -260,7 +260,6 @@ class CallState:
         utterance = self.speech.begin(self.speech.new_id(), kind, self.replies.turn)
         utterance.text = text
         utterance.interruptible = kind not in self.settings.lines.hear_out
-        utterance.asks = ends_asking(text)
         utterance.proposal = proposal
         if kind != "filler":
             self.history.agent(utterance.id, text)

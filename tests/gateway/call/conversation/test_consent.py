@@ -266,7 +266,7 @@ def test_what_ends_late_is_told_when_it_ends_by_us_where_the_model_is_silent() -
         (answer,) = only(book.happens(TimePassed(), 5.0), AnswerTool)
         assert answer.result["status"] == "running"
         book.heard_all(book.reply(respond, "It takes its time.", 1.0))
-        effects = book.happens(ToolAnswered(run.ask, {"ok": 1}, "done", 9.0), 3.0)
+        effects = book.happens(ToolAnswered(run.ask, {"ok": 1}, "done"), 3.0)
         (again,) = only(effects, Respond)
         assert again.history[-1].role == "note"
         if spoke:
@@ -287,7 +287,7 @@ def test_a_call_is_not_hung_up_over_a_write() -> None:
     book.happens(PlayoutDry(), 0.1)
     book.happens(TimePassed(), 16.0)
     assert not only(book.effects, HangUp)
-    effects = book.happens(ToolAnswered(run.ask, {"error": "full"}, "failed", 22.0), 1.0)
+    effects = book.happens(ToolAnswered(run.ask, {"error": "full"}, "failed"), 1.0)
     (again,) = only(effects, Respond)
     (line,) = only(book.happens(ReplyEnded(again.reply), 0.5), Speak)
     assert line.text == SETTINGS.lines.failed

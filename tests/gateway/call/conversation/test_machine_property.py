@@ -98,7 +98,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
         small,
         small,
     ),
-    st.builds(UtteranceEnded, small, small, text, st.booleans()),
+    st.builds(UtteranceEnded, small, small, text),
     st.builds(ReplyEnded, small),
     st.builds(lambda utterance: AgentBeganSounding(utterance, 100.0), small),
     st.builds(PlayoutStalled, st.just(1.0)),
