@@ -42,7 +42,7 @@ def ended(state: CallState, reply: Reply, event: CallerTurnEnded, now: float) ->
     sure = turn.why == "keys" or (turn.probability or 0.0) >= SURE
     reply.sure_at = now if sure else now + WINDOW_SECONDS
     # A model that hears for itself has the first part already.
-    state.ended = None if own else Ended(reply.turn, reply.id, turn.start, turn.end, now)
+    state.ended = None if own else Ended(reply.turn, reply.id, turn.start, now)
 
 
 def goes_on(state: CallState, onset: float) -> None:

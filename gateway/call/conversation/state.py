@@ -185,7 +185,6 @@ class Ended:
     turn: int
     reply: int
     start: int
-    end: int
     at: float
     "loop seconds"
 
