@@ -98,7 +98,7 @@ async def cut_in_during(tool: str) -> tuple[Caller, int]:
         caller.speak("A table for two")
         await asyncio.sleep(1.0)
         caller.speak("")
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(3.3)
         assert len(caller.tools.ran) == 1, "it runs, and the agent says so"
         caller.speak(OVER)
         await asyncio.sleep(1.5)

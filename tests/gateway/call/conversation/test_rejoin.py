@@ -26,7 +26,7 @@ SAVE = ToolSpec("save", "Save.", {"type": "object"}, effect="write")
 
 
 def greeted(traits: BackendTraits | None = None) -> Playbook:
-    book = Playbook(ConversationSettings(agent="test", tools=(SAVE,)), traits)
+    book = Playbook(ConversationSettings(tools=(SAVE,)), traits)
     book.hear_line(book.start())
     return book
 
