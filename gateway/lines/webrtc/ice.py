@@ -44,6 +44,11 @@ class _Protocol(StunProtocol):
             super().datagram_received(data, addr)
 
 
+CANDIDATES_MOST = 50
+"""Of the far side, in one agent's life; a browser with many networks has some ten. Each makes a
+pair that is checked again and again, so that thousands from one page would stop every call."""
+
+
 class Ice(Connection):
     """One agent, for one connection or one restart of it."""
 
@@ -60,6 +65,7 @@ class Ice(Connection):
         self._alive = alive
         self._hosts = hosts
         self._ports = ports
+        self._learned: set[str] = set()
 
     async def open(self) -> IceParameters:
         """Open the sockets and say how to reach them; raises OSError where none could be had."""
@@ -82,7 +88,11 @@ class Ice(Connection):
 
         Names are not looked up: they are those of the visitor's own network, and the visitor's
         checks tell the address anyway.
+        One that is known already, and any past the bound, is passed over.
         """
+        if text in self._learned or len(self._learned) >= CANDIDATES_MOST:
+            return
+        self._learned.add(text)
         try:
             candidate = Candidate.from_sdp(text)
         except (ValueError, IndexError, AssertionError):
