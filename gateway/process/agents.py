@@ -64,6 +64,8 @@ class Crew:
         self._lines = LocalLines(self._voice)
         self._ready: dict[str, tuple[Agent, Engagement]] = {}
         "as their files were when they were last in order"
+        self._coming: dict[str, Agent] = {}
+        "the newest of each, whose servers' tools are waited for or were added"
         self._refused: dict[str, AgentError] = {}
         "what is wrong with those that could be read and not be made ready"
         self._reading = Reading(self._library, self._read, reload or asyncio.Event())
@@ -133,29 +135,41 @@ class Crew:
         """Take an agent as its files are by now; None: they are gone."""
         if agent is None:
             self._ready.pop(name, None)
+            self._coming.pop(name, None)
             return
-        known = self._ready.get(name)
-        if known is not None and known[0] is agent:
+        if self._coming.get(name) is agent:
             return
         try:
-            self._ready[name] = (agent, self.make(agent))
+            made = self.make(agent)
         except BaseException as raised:  # fence: one that was in order goes on answering as it was
             error = self._refused[name] = error_of(agent.path, raised)
             _say_broken(error)
             return
-        if self._group is not None:
+        self._coming[name] = agent
+        if self._group is None or not agent.file.servers:
+            self._ready[name] = (agent, made)
+        else:  # it has its servers' tools from its first call, or after a bounded wait
             self._group.create_task(self._complete(name, agent))
 
     async def _complete(self, name: str, agent: Agent) -> None:
-        """Add the tools of an agent's servers; until then, or without them, it works as it is."""
+        """Add the tools of an agent's servers; one that comes later gives them when it does."""
         if not agent.file.servers:
             return
-        try:
-            whole = await self._servers.complete(agent)
-        except AgentError as error:
+        there, missing = await self._servers.those_there(agent)
+        self._completed(name, agent, there)
+        for server, error in missing.items():
             _say_broken(error)
-            return
-        if self._ready[name][0] is agent:
+            if self._group is not None:
+                self._group.create_task(self._complete_late(name, agent, server))
+
+    async def _complete_late(self, name: str, agent: Agent, server: str) -> None:
+        await self._servers.come(agent, server)
+        there, _ = await self._servers.those_there(agent, seconds=0.0)
+        self._completed(name, agent, there)
+
+    def _completed(self, name: str, agent: Agent, whole: Agent) -> None:
+        """Let calls have an agent with its servers' tools, unless its files changed meanwhile."""
+        if self._coming.get(name) is agent:
             self._ready[name] = (agent, self.make(whole))
 
     def make(self, agent: Agent) -> Engagement:

@@ -7,14 +7,17 @@ listed first are the ones an agent has, so that the head of the prompt stays the
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import httpx2  # what the SDK itself speaks HTTP with
 import structlog
 from mcp import Client, MCPError, StdioServerParameters, types
-from mcp.client.stdio import get_default_environment
+from mcp.client.stdio import get_default_environment, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from gateway.events import Json
@@ -40,6 +43,9 @@ CONNECT_SECONDS = 10.0
 CALL_SECONDS = 60.0
 """The longest a call may take; a read is given up by its own, shorter time before that."""
 
+SAID_MOST = 500
+"""Characters of one line that a program says."""
+
 NEVER_BEGAN = frozenset(
     (types.PARSE_ERROR, types.INVALID_REQUEST, types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
 )
@@ -60,11 +66,17 @@ class McpConnection:
     """One server; `run` keeps it connected for as long as the process lives."""
 
     def __init__(
-        self, name: str, server: McpServer, endpoint: Callable[[], Any] | None = None
+        self,
+        name: str,
+        server: McpServer,
+        endpoint: Callable[[], Any] | None = None,
+        folder: Path | None = None,
     ) -> None:
-        """Know a server; `endpoint` makes what the SDK connects to, where it is not in the file."""
+        """Know a server; `endpoint` makes what the SDK connects to, where it is not in the file;
+        a program runs in `folder`."""
         self.name = name
-        self._endpoint = endpoint or _endpoint(server)
+        self._messages = Messages(name)
+        self._endpoint = endpoint or _endpoint(server, folder, self._messages)
         self._client: Client | None = None
         self._listed: tuple[types.Tool, ...] | None = None
         self._up = asyncio.Event()
@@ -91,6 +103,7 @@ class McpConnection:
                 log.warning("tool server failed", server=self.name, error=repr(error))
             finally:
                 self._down()
+                self._messages.close()
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -105,11 +118,13 @@ class McpConnection:
         `change` puts in what an agent's file says otherwise of each.
         Raise ToolFailed where the server does not come or has no such tool.
         """
-        try:
-            async with asyncio.timeout(seconds):
-                await self.up()
-        except TimeoutError:
-            raise ToolFailed("unreachable", f"the tool server {self.name} did not come") from None
+        if not self._up.is_set():
+            try:
+                async with asyncio.timeout(seconds):
+                    await self.up()
+            except TimeoutError:
+                said = f"the tool server {self.name} did not come"
+                raise ToolFailed("unreachable", said) from None
         assert self._listed is not None
         chosen = [tool for tool in self._listed if wanted in ("", tool.name)]
         if not chosen:
@@ -175,11 +190,41 @@ class McpTool:
         """Return at once: the connection is the server's, and outlives an agent's file."""
 
 
-def _endpoint(server: McpServer) -> Callable[[], Any]:
+class Messages:
+    """What a program says on its standard error, in the gateway's log under a field of its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._end: TextIO | None = None
+
+    def open(self) -> TextIO:
+        """Give what a new program writes to; what it writes is read in a thread."""
+        reading, writing = os.pipe()
+        self._end = os.fdopen(writing, "w")
+        threading.Thread(target=self._read, args=(reading,), name="mcp", daemon=True).start()
+        return self._end
+
+    def close(self) -> None:
+        """Let go of our end; what the program still says is read until it ends."""
+        end, self._end = self._end, None
+        if end is not None:
+            end.close()
+
+    def _read(self, reading: int) -> None:
+        with os.fdopen(reading, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if said := line.rstrip():
+                    log.info("tool server said", server=self._name, said=said[:SAID_MOST])
+
+
+def _endpoint(server: McpServer, folder: Path | None, messages: Messages) -> Callable[[], Any]:
     if server.command:
         program, *arguments = server.command
         environment = get_default_environment() | taken_from_environment(server.environment)
-        return lambda: StdioServerParameters(command=program, args=list(arguments), env=environment)
+        run = StdioServerParameters(
+            command=program, args=list(arguments), env=environment, cwd=folder
+        )
+        return lambda: stdio_client(run, messages.open())
     headers = with_secrets(server.headers)
     return lambda: streamable_http_client(
         server.url, http_client=httpx2.AsyncClient(headers=headers, event_hooks=measured(ANSWER))

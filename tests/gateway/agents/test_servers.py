@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import structlog
 
 from gateway.agents.loading import load
 from gateway.agents.places import AgentError
@@ -101,3 +102,43 @@ def test_a_secret_header_in_the_file_is_refused_and_not_repeated(name: str) -> N
     with pytest.raises(ValueError, match=name):
         McpServer(url="https://shop.example.com", headers={name: "Bearer hunter2"})
     HttpEndpoint("https://shop.example.com", headers={name: "Bearer $SHOP", "Accept": "a/b"})
+
+
+LATE = """
+import sys, pathlib
+print("good morning", file=sys.stderr, flush=True)
+if not pathlib.Path("open").exists():
+    sys.exit("closed for now")
+"""
+
+
+@pytest.mark.real_time
+async def test_a_server_that_comes_later_gives_its_tools_when_it_does(tmp_path: Path) -> None:
+    """Its command is relative to the agent's file, and what it says has a field of its own."""
+    (tmp_path / "shop.py").write_text(LATE + SHOP)
+    (tmp_path / "other.py").write_text(SHOP.replace("price", "stock").replace("order", "refill"))
+    path = tmp_path / "one.toml"
+    path.write_text(
+        '[[tools]]\nmcp = "shop"\n[[tools]]\nmcp = "other"\n'
+        f'[servers.shop]\ncommand = ["{sys.executable}", "shop.py"]\n'
+        f'[servers.other]\ncommand = ["{sys.executable}", "other.py"]\n'
+    )
+    agent = load(path)
+    servers = ToolServers()
+    with structlog.testing.capture_logs() as logs:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(servers.run())
+            await asyncio.sleep(0)
+            await servers.those_there(agent, seconds=0.0)
+            await servers.come(agent, "other")
+            there, missing = await servers.those_there(agent, seconds=0.0)
+            assert sorted(spec.name for spec in there.specs) == ["refill", "stock"]
+            assert list(missing) == ["shop"]
+            (tmp_path / "open").touch()
+            await servers.come(agent, "shop")
+            there, missing = await servers.those_there(agent, seconds=0.0)
+            found = sorted(spec.name for spec in there.specs)
+            assert (found, missing) == (["order", "price", "refill", "stock"], {})
+            task.cancel()
+    told = {(each["server"], each["said"]) for each in logs if "said" in each}
+    assert ("shop", "good morning") in told
