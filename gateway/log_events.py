@@ -282,6 +282,8 @@ class ToolLogged(_Logged, frozen=True, kw_only=True):
     "the request: joins what is told of it"
     arguments: Tree | None = None
     "told when it is asked for, and with the caller's answer"
+    question: Words | None = None
+    "where it is proposed: what the caller is asked"
     code: str | None = None
     "where it was not done: what the tool called that"
     late: bool | None = None

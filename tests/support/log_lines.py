@@ -267,6 +267,7 @@ SAMPLES: tuple[LogEvent, ...] = (
         outcome="failed",
         ask="a1",
         arguments={"name": "Jack"},
+        question="Shall I book Jack in?",
         code="taken",
         late=True,
         effect="write",

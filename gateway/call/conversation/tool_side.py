@@ -206,6 +206,7 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         ask=answer.run,
         outcome=answer.outcome,
         seconds=answer.seconds,
+        question=answer.result.get("question") if answer.outcome == "proposed" else None,
         code=None if code is None else str(code),
         turn=state.replies.turn_of(answer.reply),
     )

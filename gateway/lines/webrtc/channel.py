@@ -58,6 +58,16 @@ class Tool(_Ours, frozen=True, tag="tool", kw_only=True):
     state: Literal["began", "done", "failed"]
 
 
+class Proposal(_Ours, frozen=True, tag="proposal", kw_only=True):
+    """Something is to be done that needs the visitor's yes; a button may answer it."""
+
+    id: str
+    text: str = ""
+    "the question"
+    state: Literal["asked", "over"]
+    "`over`: it was answered, or is not asked any more"
+
+
 class End(_Ours, frozen=True, tag="end", kw_only=True):
     """The call is over."""
 
@@ -65,7 +75,7 @@ class End(_Ours, frozen=True, tag="end", kw_only=True):
     reason: str
 
 
-Message = Hello | State | Caption | Tool | End
+Message = Hello | State | Caption | Tool | Proposal | End
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -94,6 +104,13 @@ class Text(_Theirs, frozen=True, tag="text"):
     text: Annotated[str, Meta(max_length=TEXT_MOST)]
 
 
+class Answer(_Theirs, frozen=True, tag="answer"):
+    """The visitor answered a proposal by its button."""
+
+    proposal: Annotated[str, Meta(max_length=200)]
+    yes: bool
+
+
 class Keys(_Theirs, frozen=True, tag="keys"):
     """The visitor pressed keys."""
 
@@ -111,7 +128,7 @@ class Played(_Theirs, frozen=True, tag="played"):
     "how far the page may be off"
 
 
-Told = Mute | Text | Keys | Played
+Told = Mute | Text | Answer | Keys | Played
 
 _DECODER: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
 

@@ -11,6 +11,7 @@ from typing import Protocol, assert_never
 import structlog
 
 from gateway.events import (
+    CallerAnswered,
     CallerGone,
     CallerKey,
     CallerTyped,
@@ -181,6 +182,8 @@ class WebrtcLeg:
             case channel.Text(text=typed):
                 if typed.strip():
                     self.notice(CallerTyped(typed.strip()))
+            case channel.Answer(proposal=proposal, yes=yes):
+                self.notice(CallerAnswered(proposal, yes))
             case channel.Keys(keys=keys):
                 for key in keys:
                     self.notice(CallerKey(key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gateway.lines.webrtc.channel import Caption, Message, State, Tool
+from gateway.lines.webrtc.channel import Caption, Message, Proposal, State, Tool
 from gateway.log_events import (
     AgentSpokeLogged,
     CallerSpokeLogged,
@@ -112,6 +112,16 @@ class Showing:
                 return []
             self._tools.add(tool.name)
             return [Tool(name=tool.name, state="began")]
+        run = tool.ask or ""
+        if tool.outcome == "proposed":
+            self._tools.discard(tool.name)
+            return [Proposal(id=run, text=tool.question or "", state="asked")]
+        if tool.outcome == "agreed":
+            self._tools.add(tool.name)
+            over = Proposal(id=run, state="over")
+            return [over, Tool(name=tool.name, state="began")]
+        if tool.outcome in ("declined", "lapsed"):
+            return [Proposal(id=run, state="over")]
         if tool.name not in self._tools:
             return []
         self._tools.discard(tool.name)

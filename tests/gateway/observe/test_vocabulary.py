@@ -143,6 +143,7 @@ def test_what_is_personal_is_marked(kind: type[LogEvent]) -> None:
         "keys",
         "evidence",
         "arguments",
+        "question",
     }
     names = {each.encode_name for each in msgspec.structs.fields(kind)}
     assert names & personal == set(marks(kind))

@@ -30,6 +30,8 @@ def test_theirs_are_read() -> None:
     assert channel.decode('{"v":1,"type":"mute","muted":true}') == channel.Mute(v=1, muted=True)
     assert channel.decode('{"v":1,"type":"text","text":"hi"}') == channel.Text(v=1, text="hi")
     assert channel.decode('{"v":1,"type":"keys","keys":"1#"}') == channel.Keys(v=1, keys="1#")
+    answer = channel.decode('{"v":1,"type":"answer","proposal":"a1","yes":true}')
+    assert answer == channel.Answer(v=1, proposal="a1", yes=True)
     played = channel.decode('{"v":1,"type":"played","rtp":4294967295,"age_ms":12.5}')
     assert played == channel.Played(v=1, rtp=4294967295, age_ms=12.5)
     more = channel.decode('{"v":1,"type":"mute","muted":false,"since":"later versions"}')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.lines.webrtc.channel import Caption, Message, State, Tool
+from gateway.lines.webrtc.channel import Caption, Message, Proposal, State, Tool
 from gateway.lines.webrtc.showing import Showing
 from gateway.log_events import LogEvent
 from tests.support.log_lines import logged
@@ -140,3 +140,18 @@ def test_a_caption_never_shrinks_while_it_is_heard(heard: list[tuple[int, str]])
             assert isinstance(message, Caption)
             assert len(message.text) > len(last.get(message.id, ""))
             last[message.id] = message.text
+
+
+def test_a_proposal_is_shown_until_it_is_answered() -> None:
+    showing = Showing()
+    showing.observe(logged("tool", name="book", ask="a1", outcome="asked", drafted=False))
+    asked = logged("tool", name="book", ask="a1", outcome="proposed", question="Shall I?")
+    assert showing.observe(asked) == [Proposal(id="a1", text="Shall I?", state="asked")]
+    assert showing.observe(logged("tool", name="book", ask="a1", outcome="again")) == []
+    agreed = logged("tool", name="book", ask="a1", outcome="agreed")
+    began = Tool(name="book", state="began")
+    assert showing.observe(agreed) == [Proposal(id="a1", state="over"), began]
+    done = logged("tool", name="book", ask="a1", outcome="done", late=True)
+    assert showing.observe(done) == [Tool(name="book", state="done")]
+    lapsed = logged("tool", name="book", ask="a2", outcome="lapsed")
+    assert showing.observe(lapsed) == [Proposal(id="a2", state="over")]
