@@ -144,7 +144,7 @@ def no_place() -> None:
     """Give back a place where none was kept."""
 
 
-class Answer(Protocol):
+class CallTaker(Protocol):
     """What a line asks when a call wants in, and what it does when one is up."""
 
     def admit(self, agent: str) -> Refusal | None:

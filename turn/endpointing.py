@@ -94,7 +94,7 @@ class Pause:
         return together(self.answers) if self.answers else None
 
 
-class Endpoint:
+class Endpointer:
     """Decides when a turn is over; never whether a sound begins one."""
 
     def __init__(

@@ -75,7 +75,7 @@ class AgentAsks:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFell:
+class AgentSilent:
     """The caller has heard the last of the agent's sound; the floor is open."""
 
     at: int
@@ -97,7 +97,7 @@ class ProfileChosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SpeechMoment:
     """What the agent was just doing, evidence for how the caller's words are meant."""
 
     expects: str = ""
@@ -120,10 +120,10 @@ TurnInput = (
     | AgentBegan
     | AgentAsks
     | FloorKept
-    | AgentFell
+    | AgentSilent
     | KeyPressed
     | ProfileChosen
-    | Moment
+    | SpeechMoment
 )
 
 # --- said by turn-taking -------------------------------------------------------------------

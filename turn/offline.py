@@ -16,7 +16,7 @@ from media.frame import Samples
 from turn.events import (
     AgentAsks,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     AskWords,
     AssessTurn,
     FloorClaimed,
@@ -229,7 +229,7 @@ def agent_speaking(
     `asked`: from where on a question of its was heard.
     """
     first, last = round(start * rate), round(end * rate)
-    said: list[tuple[int, TurnInput]] = [(first, AgentBegan(first)), (last, AgentFell(last))]
+    said: list[tuple[int, TurnInput]] = [(first, AgentBegan(first)), (last, AgentSilent(last))]
     if asked is not None:
         heard = round(asked * rate)
         said.insert(1, (heard, AgentAsks(heard, asks=True)))

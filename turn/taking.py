@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from turn.endpointing import Endpoint, EndpointSettings
+from turn.endpointing import Endpointer, EndpointSettings
 from turn.events import (
     AgentAsks,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     FloorClaimed,
     FloorKept,
     KeyPressed,
-    Moment,
     OverlapDismissed,
     ProfileChosen,
+    SpeechMoment,
     SpeechStarted,
     SpeechStopped,
     TurnAssessed,
@@ -58,7 +58,7 @@ class TurnTaking:
         self._settings = settings or TurnSettings()
         self._lists: Lexicon = lexicon(self._settings.language)
         self._gate = Gate(rate, self._settings.gate)
-        self._endpoint = Endpoint(rate, self._settings.language, self._settings.endpoint)
+        self._endpoint = Endpointer(rate, self._settings.language, self._settings.endpoint)
         self._choose(self._settings.profile)
         self._now = 0
         self._agent: AgentBegan | None = None
@@ -85,14 +85,14 @@ class TurnTaking:
             case AgentAsks(at=at, asks=asks, text=text):
                 self._ask(at if asks else None, text)
                 return []
-            case AgentFell():
+            case AgentSilent():
                 return self._fell()
             case KeyPressed():
                 return self._key(event)
             case ProfileChosen(name=name):
                 self._choose(profile(name))
                 return []
-            case Moment(expects=expects):
+            case SpeechMoment(expects=expects):
                 self._endpoint.asked = replace(
                     Asked.parse(expects),
                     question=self._endpoint.asked.question,

@@ -15,7 +15,7 @@ from bench.turns.recordings import RATE, telephone
 from inference.runtime import Runtime
 from media.frame import Samples
 from tts.hibari import Hibari
-from turn.events import Moment, TurnEnded
+from turn.events import SpeechMoment, TurnEnded
 from turn.offline import Ears, run
 from turn.profile import PROFILES
 from turn.taking import TurnSettings
@@ -132,7 +132,7 @@ def dictated(forms: Sequence[Dictated], ears: Ears, profile: str) -> Dictations:
     """Take all forms, each of them asked for; one that did not end counts with all its tail."""
     late, inside = [], 0
     for each in forms:
-        asked = [(0, Moment(each.expects))]
+        asked = [(0, SpeechMoment(each.expects))]
         found = run(each.samples, RATE, ears, TurnSettings(PROFILES[profile]), others=asked)
         end = found.first(TurnEnded)
         if end is not None and end.at < each.ends[-1] - EDGE:

@@ -24,17 +24,17 @@ from media.playout import Chunk
 from turn.events import (
     AgentAsks,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     AskWords,
     AssessTurn,
     FloorClaimed,
     FloorKept,
     KeyPressed,
-    Moment,
     OverlapBegan,
     OverlapDismissed,
     OverlapHeld,
     ProfileChosen,
+    SpeechMoment,
     SpeechStarted,
     SpeechStopped,
     TurnAssessed,
@@ -175,7 +175,7 @@ class Hearing:
             case ChooseProfile(name=name, expects=expects):
                 if not self._fixed:
                     self._tell(ProfileChosen(name))
-                self._tell(Moment(expects))
+                self._tell(SpeechMoment(expects))
             case _:
                 assert_never(effect)
 
@@ -207,7 +207,7 @@ class Hearing:
         if self._sounding:
             self._sounding = False
             self._edges.free(self._reached)
-            self._tell(AgentFell(self._reached))
+            self._tell(AgentSilent(self._reached))
 
     # --- what the voice activity service says ----------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.caller.plan import AgentBegan, AgentFell
+from gateway.caller.plan import AgentBegan, AgentSilent
 from media.level import AUDIBLE_DB, level
 
 PAUSE_SECONDS = 0.2
@@ -25,10 +25,10 @@ class Ear:
         self._last = start + len(pcm) // 2
         return AgentBegan(start / self._rate) if began else None
 
-    def pass_time(self, now: int) -> AgentFell | None:
+    def pass_time(self, now: int) -> AgentSilent | None:
         """Take that all sound up to position `now` was given."""
         last = self._last
         if last is None or now - last < PAUSE_SECONDS * self._rate:
             return None
         self._last = None
-        return AgentFell(last / self._rate)
+        return AgentSilent(last / self._rate)

@@ -74,7 +74,7 @@ class AgentBegan:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFell:
+class AgentSilent:
     """The agent is not heard any more; known a moment after its last audible sample."""
 
     at: float
@@ -86,7 +86,7 @@ class TimePassed:
     """The deadline has come."""
 
 
-PlanEvent = AgentBegan | AgentFell | TimePassed
+PlanEvent = AgentBegan | AgentSilent | TimePassed
 
 
 # --- what it wants -----------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class CallerPlan:
                 self._sounding = True
                 if self._reply is None and (self._said is None or at >= self._said):
                     self._reply = at
-            case AgentFell(at=at):
+            case AgentSilent(at=at):
                 # An agent that was talking when the caller had finished has answered, if not well.
                 if self._sounding and self._reply is None and at >= (self._said or 0.0):
                     self._reply = self._said

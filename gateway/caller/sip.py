@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from gateway.caller.phone import Phone
-from gateway.lines.rtp.keys import KeyWriter
+from gateway.lines.rtp.dtmf import KeyWriter
 from gateway.lines.rtp.latch import Latch
 from gateway.lines.rtp.media_socket import MediaSockets
 from gateway.lines.rtp.offer import Agreement, LocalMedia, Negotiation
@@ -19,7 +19,7 @@ from gateway.lines.rtp.srtp import SecureStream
 from gateway.lines.rtp.stream import Datagram
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.placing import Dial
-from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.ua import CallContext
 from gateway.lines.sip.dialogs.vocabulary import (
     Established,
     HangUp,
@@ -126,7 +126,7 @@ class _Line:
         local = LocalMedia(
             host, self._sockets.port, (caller.codec,), "required" if caller.srtp else "never"
         )
-        ground = Ground(
+        ground = CallContext(
             self.network.call_settings,
             self.network.timers,
             token,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from gateway.doors.judgement import Doors
 from gateway.doors.table import Who
-from gateway.ports import Answer
+from gateway.ports import CallTaker
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,7 +42,7 @@ class Place:
 class LineNeeds:
     """What a line is given of the gateway."""
 
-    answer: Answer
+    answer: CallTaker
     agent: str
     "answers where nothing names another"
     doors: Doors
@@ -61,7 +61,7 @@ class Standing:
 
 
 class Line(Protocol):
-    """One way in, which gives its callers' legs to `Answer`.
+    """One way in, which gives its callers' legs to `CallTaker`.
 
     Made on the running loop, asked for its routes and sockets, then run.
     """

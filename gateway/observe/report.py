@@ -56,7 +56,7 @@ class Drafts:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolRuns:
     """One tool's runs."""
 
     effect: str
@@ -85,7 +85,7 @@ class Report:
     "turns in which the detector's answer did not come in time"
     cut_ins: CutIns = CutIns()
     drafts: Drafts = Drafts()
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    tools: Mapping[str, ToolRuns] = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
     "calls that were not taken, by cause"
@@ -244,15 +244,15 @@ def _drafts(asked: _Asked) -> Drafts:
     )
 
 
-def _tools(asked: _Asked) -> dict[str, Tool]:
-    found: dict[str, Tool] = {}
+def _tools(asked: _Asked) -> dict[str, ToolRuns]:
+    found: dict[str, ToolRuns] = {}
     ran = "event = 'tool' and coalesce(line->>'$.outcome', '') <> 'asked'"
     for name in asked.groups(ran, "name"):
         quoted = name.replace("'", "''")
         where = f"{ran} and line->>'$.name' = '{quoted}'"
         # The effect is told when the tool is asked for.
         effects = asked.groups(f"event = 'tool' and line->>'$.name' = '{quoted}'", "effect")
-        found[name] = Tool(
+        found[name] = ToolRuns(
             effect=next((effect for effect in effects if effect), ""),
             seconds=asked.spread("seconds", where),
             outcomes=asked.groups(where, "outcome"),

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway.observe.lines import printable
-from gateway.observe.report import CutIns, Drafts, Report, Spread, Tool
+from gateway.observe.report import CutIns, Drafts, Report, Spread, ToolRuns
 from gateway.observe.story import QUIET, STAGES, bar, strip
 
 
@@ -105,7 +105,7 @@ def _drafts(drafts: Drafts) -> str:
     return " · ".join(facts)
 
 
-def _tool(name: str, tool: Tool) -> str:
+def _tool(name: str, tool: ToolRuns) -> str:
     facts = [f"{name} ({tool.effect})" if tool.effect else name, _counts(tool.outcomes)]
     if tool.seconds.count:
         facts.append(_both(tool.seconds))

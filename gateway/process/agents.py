@@ -31,7 +31,7 @@ from gateway.events import CallInfo
 from gateway.lines.table import LINES
 from gateway.ports import Backend
 from gateway.process.reading import Reading
-from gateway.process.ready_agent import Engagement
+from gateway.process.ready_agent import ReadyAgent
 from gateway.tools.store import Store
 from gateway.tools.toolbox import CallTools, Toolbox
 from inference.runtime import Runtime
@@ -47,7 +47,7 @@ PHONE_RATE = 8000
 """Rate at which fixed lines are rendered before the first call: most callers come by telephone."""
 
 
-class Crew:
+class AgentRoster:
     """Implements `Staff`: knows the agents and keeps what is made of their files."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Crew:
         self._moonshine = Moonshine(runtime)
         self._voice = LocalVoice(runtime)
         self._lines = LocalLines(self._voice)
-        self._ready: dict[str, tuple[Agent, Engagement]] = {}
+        self._ready: dict[str, tuple[Agent, ReadyAgent]] = {}
         "as their files were when they were last in order"
         self._coming: dict[str, Agent] = {}
         "the newest of each, whose servers' tools are waited for or were added"
@@ -127,7 +127,7 @@ class Crew:
         """
         return (agent or self._settings.agents.default) in self._ready
 
-    def engage(self, agent: str) -> Engagement:
+    def engage(self, agent: str) -> ReadyAgent:
         """Give the agent as its files were at the last look, or as they last were in order."""
         return self._ready[agent or self._settings.agents.default][1]
 
@@ -172,7 +172,7 @@ class Crew:
         if self._coming.get(name) is agent:
             self._ready[name] = (agent, self.make(whole))
 
-    def make(self, agent: Agent) -> Engagement:
+    def make(self, agent: Agent) -> ReadyAgent:
         """Make everything of an agent that calls need; raise AgentError where that cannot be."""
         makers = {"": self._backend(agent, agent.file.backend, "backend")}
         for name, choice in agent.file.backends.items():
@@ -183,7 +183,7 @@ class Crew:
         def tools(call: CallInfo) -> CallTools:
             return toolbox.open(agent.context(call, datetime.now(UTC)))
 
-        return Engagement(
+        return ReadyAgent(
             conversation=agent.conversation(),
             turns=turn_settings(self._settings.turn, agent),
             backend=lambda name: makers[name](),

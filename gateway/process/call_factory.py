@@ -18,7 +18,7 @@ from gateway.doors.allowance import Allowance
 from gateway.log_events import FaultLogged, RecoveredLogged
 from gateway.observe.journal import CallLog, Journal
 from gateway.ports import BackendStart, BackendTraits, Leg
-from gateway.process.ready_agent import Staff
+from gateway.process.ready_agent import Agents
 from media.echo import EchoReference
 from media.frame import Samples
 from media.recording import Recorder
@@ -33,12 +33,12 @@ UNKNOWN = BackendTraits()
 """What is assumed of a backend until it is made, a moment later."""
 
 
-class Exchange:
+class CallFactory:
     """Puts a call together; one for the process."""
 
     def __init__(
         self,
-        staff: Staff,
+        staff: Agents,
         voices: Voices,
         assessor: TurnAssessor | None,
         journal: Journal,

@@ -15,7 +15,7 @@ from turn.taking import TurnSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Engagement:
+class ReadyAgent:
     """One agent, ready to take calls."""
 
     conversation: ConversationSettings
@@ -31,11 +31,11 @@ class Engagement:
     "words that callers are likely to say"
 
 
-class Staff(Protocol):
+class Agents(Protocol):
     """Finds the agent that a line asks for."""
 
     def knows(self, agent: str) -> bool:
         """Say whether there is an agent of this name; empty is the default one."""
 
-    def engage(self, agent: str) -> Engagement:
+    def engage(self, agent: str) -> ReadyAgent:
         """Give the agent as its file stands now; a broken file gives what it was before."""

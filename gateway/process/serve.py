@@ -37,8 +37,8 @@ from gateway.plumbing import file_limit
 from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.starting import bind, cannot_use
 from gateway.process import health
-from gateway.process.agents import Crew
-from gateway.process.call_factory import Exchange
+from gateway.process.agents import AgentRoster
+from gateway.process.call_factory import CallFactory
 from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
@@ -87,11 +87,11 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     journal = await _journal(settings, owner)
     try:
         voices, assessor = _ears(settings, runtime)
-        crew = Crew(settings, runtime, stopping.reload)
+        crew = AgentRoster(settings, runtime, stopping.reload)
         await crew.prepare()
         _say_loaded(runtime)
         doors = _doors(settings, owner)
-        exchange = Exchange(
+        exchange = CallFactory(
             crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
         )
         pacer, watchdog = Pacer(time.sleep), Watchdog(journal.process)
@@ -206,7 +206,7 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-async def _speak(crew: Crew, agent: str, text: str, rate: int) -> bytes:
+async def _speak(crew: AgentRoster, agent: str, text: str, rate: int) -> bytes:
     return (await crew.engage(agent).lines.render(text, rate)).pcm
 
 

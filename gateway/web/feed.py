@@ -10,7 +10,7 @@ import msgspec
 
 from gateway.observe.lines import LogLine, parse
 from gateway.observe.tail import Tail
-from gateway.web.recent import Recent
+from gateway.web.call_stories import Recent
 
 LINES_MOST = 20_000
 """Lines of a log that is there already which are looked at: twenty calls have some thousand."""

@@ -12,17 +12,17 @@ from tests.turn.windows import RATE, WINDOW, window, windows
 from turn.events import (
     AgentAsks,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     AskWords,
     AssessTurn,
     FloorClaimed,
     FloorKept,
     KeyPressed,
-    Moment,
     OverlapBegan,
     OverlapDismissed,
     OverlapHeld,
     ProfileChosen,
+    SpeechMoment,
     SpeechStarted,
     SpeechStopped,
     TurnAssessed,
@@ -190,13 +190,13 @@ def play(referee: Referee, course: list[tuple[str, object, object, object]]) -> 
                 if second:
                     referee.tell(AgentAsks(referee.now, asks=True))
             case "fell":
-                referee.tell(AgentFell(referee.now))
+                referee.tell(AgentSilent(referee.now))
             case "key":
                 referee.tell(KeyPressed(referee.now, str(first)))
             case "profile":
                 referee.tell(ProfileChosen(str(first)))
             case _:
-                referee.tell(Moment(str(first)))
+                referee.tell(SpeechMoment(str(first)))
                 referee.tell(FloorKept(bool(second)))
 
 

@@ -11,7 +11,7 @@ from tests.turn.windows import LOUD, RATE, WINDOW, only, window, windows
 from turn.events import (
     AgentAsks,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     AskWords,
     FloorClaimed,
     FloorKept,
@@ -161,7 +161,7 @@ def test_a_cough_is_noise() -> None:
 
 def test_someone_else_in_the_room_is_an_aside() -> None:
     call = Call(("so what did you do then",), began=AgentBegan(0))
-    call.tell(AgentFell(call.at)).sound((0.64, True), (4.0, False))  # the caller's own level
+    call.tell(AgentSilent(call.at)).sound((0.64, True), (4.0, False))  # the caller's own level
     call.tell(AgentBegan(call.at)).sound((0.32, False))
     call.texts = ("",)
     call.sound((1.6, True), (1.0, False), level=LOUD - 20)
@@ -199,7 +199,7 @@ def test_without_a_recogniser_a_sound_is_judged_by_its_length() -> None:
 def test_legal_text_is_not_interrupted_but_who_goes_on_after_it_is_heard() -> None:
     call = Call(("Wait, no",), AgentBegan(0, "uninterruptible")).sound((1.0, True))
     assert only(OverlapBegan, call.said) == []
-    call.tell(AgentFell(call.at)).sound((0.5, True), (4.0, False))
+    call.tell(AgentSilent(call.at)).sound((0.5, True), (4.0, False))
     (ended,) = only(TurnEnded, call.said)
     assert ended.start == START
 
@@ -228,7 +228,9 @@ def test_the_turn_of_a_claim_begins_where_the_claim_began() -> None:
 
 
 def test_a_sound_undecided_when_the_agent_falls_silent_is_a_turn() -> None:
-    call = Call().sound((0.32, True)).tell(AgentFell(14 * WINDOW)).sound((0.64, True), (4.0, False))
+    call = (
+        Call().sound((0.32, True)).tell(AgentSilent(14 * WINDOW)).sound((0.64, True), (4.0, False))
+    )
     assert call.dismissed == ["open"]
     (ended,) = only(TurnEnded, call.said)
     assert ended.start == START

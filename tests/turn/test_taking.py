@@ -10,13 +10,13 @@ from tests.turn.windows import RATE, WINDOW, feed, only, windows
 from turn.events import (
     AgentAsks,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     AskWords,
     AssessTurn,
     FloorKept,
     KeyPressed,
-    Moment,
     ProfileChosen,
+    SpeechMoment,
     SpeechStarted,
     SpeechStopped,
     TurnAssessed,
@@ -257,7 +257,7 @@ def test_the_terminator_ends_keys() -> None:
 
 def test_the_length_that_was_asked_for_ends_keys() -> None:
     caller = Caller()
-    caller.tell(Moment("digits:4"))
+    caller.tell(SpeechMoment("digits:4"))
     assert press(caller, "123") == []
     (ended,) = press(caller, "4")
     assert ended.keys == "1234"
@@ -290,7 +290,7 @@ def test_sound_that_keys_ended_belongs_to_no_second_turn() -> None:
     caller = Caller()
     caller.sound(*SPEECH)
     (ended,) = press(caller, "#")
-    feed(caller.machine, (AgentBegan(caller.at, "uninterruptible"), AgentFell(caller.at)))
+    feed(caller.machine, (AgentBegan(caller.at, "uninterruptible"), AgentSilent(caller.at)))
     (after,) = only(TurnEnded, caller.sound((0.32, True), (4.0, False)))
     assert ended.end <= after.start
 
@@ -312,7 +312,7 @@ def test_no_recogniser_is_not_no_words() -> None:
 def dictated(expects: str, *groups: tuple[str, float], profile: Profile = DEFAULT) -> Caller:
     """Let groups be dictated, each followed by so much silence; the detector is always sure."""
     caller = Caller(TurnSettings(profile), probability=0.95)
-    caller.tell(Moment(expects))
+    caller.tell(SpeechMoment(expects))
     caller.sound((0.32, False))
     for text, silence in groups:
         caller.text = text
@@ -344,6 +344,6 @@ def test_a_digit_by_itself_is_no_number_where_digits_are_listened_for() -> None:
 
 def test_the_words_of_the_question_say_what_is_dictated() -> None:
     caller = Caller(TurnSettings(), probability=0.95, text="five five five")
-    caller.tell(AgentBegan(0), AgentAsks(0, True, "What is your phone number?"), AgentFell(0))
+    caller.tell(AgentBegan(0), AgentAsks(0, True, "What is your phone number?"), AgentSilent(0))
     caller.sound((0.32, False), (1.28, True), (2.5, False))
     assert only(TurnEnded, caller.said) == []

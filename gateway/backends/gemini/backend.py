@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.backends.gemini.session import Handle, Session
+from gateway.backends.gemini.session import GeminiSession, Handle
 from gateway.backends.gemini.settings import GeminiSettings
 from gateway.backends.gemini.wire import INPUT_RATE, OUTPUT_RATE
 from gateway.backends.session import Reach, SessionBackend
@@ -28,9 +28,9 @@ def gemini_backend(settings: GeminiSettings) -> SessionBackend:
     )
     handle = Handle()
 
-    def make(start: BackendStart) -> Session:
+    def make(start: BackendStart) -> GeminiSession:
         rate = start.info.rate
         to_model, to_line = Resampler(rate, INPUT_RATE), Resampler(OUTPUT_RATE, rate)
-        return Session(start, settings, handle, to_model, to_line)
+        return GeminiSession(start, settings, handle, to_model, to_line)
 
     return SessionBackend(traits, reach, make)

@@ -68,7 +68,7 @@ class _Reply:
     tools: set[str] = field(default_factory=set)
 
 
-class Session:
+class GeminiSession:
     """Decides what is sent and what the call is told; knows no socket and no clock."""
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.backends.conversion import Conversion
-from gateway.backends.live.session import Session
+from gateway.backends.live.session import LiveSession
 from gateway.backends.live.settings import LiveSettings
 from gateway.backends.live.wire import PCM_RATE
 from gateway.backends.session import Reach, SessionBackend
@@ -24,9 +24,9 @@ def live_traits(settings: LiveSettings) -> BackendTraits:
 def live_backend(settings: LiveSettings) -> SessionBackend:
     """Make one call's GPT-Live model."""
 
-    def make(start: BackendStart) -> Session:
+    def make(start: BackendStart) -> LiveSession:
         info = start.info
-        return Session(start, settings, Conversion(info.codec, info.rate, PCM_RATE))
+        return LiveSession(start, settings, Conversion(info.codec, info.rate, PCM_RATE))
 
     headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
     reach = Reach(

@@ -73,7 +73,7 @@ class _Reply:
     "what a tool gave is about to be spoken of"
 
 
-class Session:
+class LiveSession:
     """Decides what is sent and what the call is told; knows no socket and no clock of its own."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.backends.conversion import Conversion
 from gateway.backends.nova.channel import BedrockChannel
-from gateway.backends.nova.session import Session
+from gateway.backends.nova.session import NovaSession
 from gateway.backends.nova.settings import NovaSettings
 from gateway.backends.nova.wire import RATES
 from gateway.backends.session import Reach, SessionBackend
@@ -32,11 +32,11 @@ def nova_backend(
 ) -> SessionBackend:
     """Make one call's Nova Sonic model; `transport` makes the SDK's, where it is another one."""
 
-    def make(start: BackendStart) -> Session:
+    def make(start: BackendStart) -> NovaSession:
         line = start.info.rate
         rate = line if line in RATES else OTHER_RATE
         sound = Conversion(start.info.codec, line, rate, passes=False)
-        return Session(start, settings, rate, sound)
+        return NovaSession(start, settings, rate, sound)
 
     reach = Reach(
         settings.name,

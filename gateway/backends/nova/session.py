@@ -63,7 +63,7 @@ class _Block:
     void: bool = False
 
 
-class Session:
+class NovaSession:
     """Decides what is sent and what the call is told; knows no stream and no clock."""
 
     def __init__(

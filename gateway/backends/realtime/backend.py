@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.backends.conversion import Conversion
-from gateway.backends.realtime.session import Session
+from gateway.backends.realtime.session import RealtimeSession
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.session import Reach, SessionBackend
 from gateway.ports import BackendStart, BackendTraits
@@ -23,10 +23,10 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
     return SessionBackend(traits, _reach(settings), lambda start: _session(start, settings))
 
 
-def _session(start: BackendStart, settings: RealtimeSettings) -> Session:
+def _session(start: BackendStart, settings: RealtimeSettings) -> RealtimeSession:
     info = start.info
     sound = Conversion(info.codec, info.rate, MODEL_RATE, passes=settings.passes)
-    return Session(start, settings, sound)
+    return RealtimeSession(start, settings, sound)
 
 
 def _reach(settings: RealtimeSettings) -> Reach:

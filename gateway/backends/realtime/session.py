@@ -61,7 +61,7 @@ class _Response:
     "of the functions it calls, by item"
 
 
-class Session:
+class RealtimeSession:
     """Decides what is sent and what the call is told; knows no socket and no clock."""
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import hold, recovery, tool_side
+from gateway.call.conversation import line_hold, recovery, tool_side
 from gateway.call.conversation.state import CallState, Course, Effects
 from gateway.events import (
     AnsweredBy,
@@ -45,7 +45,7 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
         case CallerGone():
             return _gone(state, event, now)
         case CallHeld() | CallReleased():
-            return hold.handle(state, event, now)
+            return line_hold.handle(state, event, now)
         case AnsweredBy():
             return _answered_by(event)
         case TransferEnded():

@@ -91,7 +91,7 @@ def _runtime(settings: Settings) -> Iterator[Finding]:
 def _agents(settings: Settings) -> Iterator[Finding]:
     from gateway.agents.library import AgentLibrary, shipped
     from gateway.agents.places import AgentError
-    from gateway.process.agents import Crew
+    from gateway.process.agents import AgentRoster
     from inference.runtime import Runtime
 
     folder, default = settings.agents.folder, settings.agents.default
@@ -100,7 +100,7 @@ def _agents(settings: Settings) -> Iterator[Finding]:
         runtime = Runtime(settings.runtime)
     except (OSError, RuntimeError, ValueError):
         return  # told with the runtime
-    crew = Crew(settings, runtime)
+    crew = AgentRoster(settings, runtime)
     broken = library.problems()
     for error in broken.values():
         for line in str(error).splitlines():

@@ -11,7 +11,7 @@ from functools import partial
 
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.rtp.coder import OPUS_BITS, coder_for
-from gateway.lines.rtp.keys import KeyReader, KeyWriter
+from gateway.lines.rtp.dtmf import KeyReader, KeyWriter
 from gateway.lines.rtp.packet import Packet, Sender
 from gateway.lines.rtp.receiver import Receiver
 from gateway.lines.rtp.reports import Quality, Reports

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.rtp.coder import Coder
-from gateway.lines.rtp.keys import KeyWriter
+from gateway.lines.rtp.dtmf import KeyWriter
 from gateway.lines.rtp.packet import Sender
 from media.codec import WireForm
 from media.frame import FRAME_SECONDS

@@ -14,7 +14,7 @@ from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 from gateway.lines.sip.transactions.hop import Hop
 from gateway.lines.sip.transport.guard import Guard
 from gateway.log_events import CallRefusedLogged
-from gateway.ports import Answer, Refusal
+from gateway.ports import CallTaker, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Admission:
     def __init__(
         self,
         settings: SipSettings,
-        answer: Answer,
+        answer: CallTaker,
         default_agent: str,
         ids: Callable[[], str],
     ) -> None:

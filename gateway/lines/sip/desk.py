@@ -20,7 +20,7 @@ from gateway.lines.rtp.stream import RtpStream, StreamSettings
 from gateway.lines.sip.admission import Rejection
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.placing import Dial
-from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.ua import CallContext
 from gateway.lines.sip.dialogs.vocabulary import Order, Over, Report
 from gateway.lines.sip.leg import LegControl, SipLeg
 from gateway.lines.sip.message.digest import Credentials
@@ -133,13 +133,13 @@ class Desk:
 
     def _ground(
         self, hop: Hop, port: int, srtp: Srtp, credentials: tuple[Credentials, ...]
-    ) -> Ground:
+    ) -> CallContext:
         settings, network = self._settings, self._network
         local = LocalMedia(
             network.local_host(hop.host), port, settings.codecs, srtp, settings.ptime_ms
         )
         media = Negotiation(local, secrets.randbits(48), secrets.token_bytes)
-        return Ground(network.call_settings, network.timers, token, media, credentials)
+        return CallContext(network.call_settings, network.timers, token, media, credentials)
 
     # --- going on
 

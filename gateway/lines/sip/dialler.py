@@ -14,7 +14,7 @@ from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.toll import Toll
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
-from gateway.ports import Answer
+from gateway.ports import CallTaker
 
 Progress = Callable[[str, int], None]
 """Told `ringing` and `early_media`, with the status code."""
@@ -28,7 +28,7 @@ class Dialler:
         settings: SipSettings,
         network: SipNetwork,
         desk: Desk,
-        answer: Answer,
+        answer: CallTaker,
         default_agent: str,
         toll: Toll,
     ) -> None:

@@ -44,7 +44,7 @@ from gateway.lines.sip.toll import Toll
 from gateway.lines.sip.transactions.hop import Timers
 from gateway.lines.sip.transfers import Transfers
 from gateway.lines.websocket.upgrade import SocketDoor
-from gateway.ports import Answer
+from gateway.ports import CallTaker
 
 log = structlog.get_logger("sip")
 
@@ -55,7 +55,7 @@ class SipLine:
     def __init__(
         self,
         settings: SipSettings,
-        answer: Answer,
+        answer: CallTaker,
         doors: Doors,
         *,
         default_agent: str = "",

@@ -14,7 +14,7 @@ from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialogs.core import CallKey
 from gateway.lines.sip.dialogs.placing import Dial
-from gateway.lines.sip.dialogs.refer import Replaces
+from gateway.lines.sip.dialogs.refer_headers import Replaces
 from gateway.lines.sip.dialogs.vocabulary import (
     Established,
     HangUp,

@@ -30,7 +30,7 @@ from gateway.lines.websocket.codes import POLICY_VIOLATION, TRY_AGAIN_LATER
 from gateway.lines.websocket.socket import MediaSocket, SocketLimits, SocketOwner
 from gateway.lines.websocket.upgrade import SocketDoor, UpgradeAsk, UpgradeRefusal
 from gateway.log_events import CallRefusedLogged
-from gateway.ports import Answer
+from gateway.ports import CallTaker
 from media.codec import WireForm
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TwilioLine:
     def __init__(
         self,
         settings: TwilioSettings,
-        answer: Answer,
+        answer: CallTaker,
         default_agent: str,
         doors: Doors,
         *,
@@ -94,7 +94,7 @@ class TwilioLine:
         await self._stop.wait()
 
     def drain(self) -> None:
-        """Nothing: what Twilio asks from now on is refused by `Answer`, in the webhook's words."""
+        """Nothing: what Twilio asks from now on is refused by the `CallTaker`, in its words."""
 
     def stop(self) -> None:
         """Let `run` end."""

@@ -22,7 +22,7 @@ from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
 from gateway.log_events import CallRefusedLogged
 from gateway.plumbing.locality import names_this_machine
-from gateway.ports import Answer
+from gateway.ports import CallTaker
 
 VOICE_PATH = "/twilio/voice"
 STREAM_PATH = "/twilio/stream"
@@ -73,7 +73,7 @@ class Webhooks:
     """Answers Twilio's HTTP requests."""
 
     settings: TwilioSettings
-    answer: Answer
+    answer: CallTaker
     default_agent: str
     gate: Gate
     tickets: Tickets

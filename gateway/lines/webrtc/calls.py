@@ -16,13 +16,13 @@ from gateway.lines.webrtc.ice import Hosts
 from gateway.lines.webrtc.leg import WebrtcLeg
 from gateway.lines.webrtc.offer import Agreed
 from gateway.lines.webrtc.peer import Certificates
-from gateway.lines.webrtc.session import Session, Wanted
+from gateway.lines.webrtc.session import PageSession, Wanted
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.tokens import Passes
 from gateway.lines.webrtc.watch import Limits
 from gateway.log_events import CallRefusedLogged
 from gateway.plumbing.fence import is_stop
-from gateway.ports import Answer, Refusal
+from gateway.ports import CallTaker, Refusal
 
 log = structlog.get_logger("webrtc")
 
@@ -33,14 +33,14 @@ class Opened:
 
     name: str
     "unguessable: it is in the address that the page ends the call with"
-    session: Session
+    session: PageSession
     answer: bytes
 
 
 class PageCalls:
     """Lets calls in and runs them; made on the running loop."""
 
-    def __init__(self, settings: WebrtcSettings, answer: Answer, default_agent: str) -> None:
+    def __init__(self, settings: WebrtcSettings, answer: CallTaker, default_agent: str) -> None:
         self.settings = settings
         self._answer = answer
         self._default_agent = default_agent
@@ -48,7 +48,7 @@ class PageCalls:
         key = settings.token_key or secrets.token_urlsafe(48)
         passes = Passes(key, settings.token_seconds, lambda: secrets.token_urlsafe(12))
         self.access = Access(settings, passes)
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, PageSession] = {}
         "by the unguessable part of their address"
         self._group: asyncio.TaskGroup | None = None
         self._stop = asyncio.Event()
@@ -115,7 +115,9 @@ class PageCalls:
         log.info("call_answered", call_id=session.info.call_id, agent=session.info.agent)
         return Opened(name, session, answer)
 
-    def _session(self, admitted: Admitted, agreed: Agreed, origin: str, hosts: Hosts) -> Session:
+    def _session(
+        self, admitted: Admitted, agreed: Agreed, origin: str, hosts: Hosts
+    ) -> PageSession:
         grant, codec = admitted.grant, agreed.codec
         opus = codec.name == "opus"
         info = CallInfo(
@@ -131,9 +133,9 @@ class PageCalls:
         limits = Limits(seconds, self.settings.goodbye, self.settings.away_seconds)
         # Before anything is waited for: offers that come together count each other.
         wanted = Wanted(info, agreed, hosts, limits, self._answer.take())
-        return Session(wanted, self.settings, self._certificates.current(), self._begin)
+        return PageSession(wanted, self.settings, self._certificates.current(), self._begin)
 
-    async def _answered(self, session: Session) -> bytes:
+    async def _answered(self, session: PageSession) -> bytes:
         """Write the answer, or leave nothing of the session behind."""
         try:
             answer = await session.answer()
@@ -147,7 +149,7 @@ class PageCalls:
     def _begin(self, leg: WebrtcLeg) -> None:
         self._answer.begin(leg)
 
-    async def _carry(self, name: str, session: Session, admitted: Admitted) -> None:
+    async def _carry(self, name: str, session: PageSession, admitted: Admitted) -> None:
         try:
             await session.run()
         except BaseException as raised:  # fence: one broken call must not touch the others

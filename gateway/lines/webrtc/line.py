@@ -12,14 +12,14 @@ from gateway.lines.webrtc.calls import PageCalls
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.signalling import Signalling
 from gateway.lines.websocket.upgrade import SocketDoor
-from gateway.ports import Answer
+from gateway.ports import CallTaker
 
 
 class WebrtcLine:
     """Lets pages call; made on the running loop."""
 
     def __init__(
-        self, settings: WebrtcSettings, answer: Answer, default_agent: str, doors: Doors
+        self, settings: WebrtcSettings, answer: CallTaker, default_agent: str, doors: Doors
     ) -> None:
         self.calls = PageCalls(settings, answer, default_agent)
         self._settings = settings
@@ -38,7 +38,7 @@ class WebrtcLine:
         await self.calls.run(ready)
 
     def drain(self) -> None:
-        """Nothing: offers are refused by `Answer` from now on."""
+        """Nothing: offers are refused by `CallTaker` from now on."""
 
     def stop(self) -> None:
         """Let `run` end."""

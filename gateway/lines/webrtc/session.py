@@ -48,7 +48,7 @@ class Wanted:
     "gives back the place that is kept for the call until it is up"
 
 
-class Session:
+class PageSession:
     """Connects one page and keeps it connected."""
 
     def __init__(

@@ -29,7 +29,7 @@ from gateway.lines.webrtc.offer import (
 )
 from gateway.lines.webrtc.refusals import denied, problem, refused
 from gateway.lines.webrtc.relay import IceServer, ice_servers
-from gateway.lines.webrtc.session import HUNG_UP, Session
+from gateway.lines.webrtc.session import HUNG_UP, PageSession
 from gateway.lines.webrtc.tokens import read_grant
 from gateway.log_events import CallRefusedLogged
 from gateway.ports import Refusal
@@ -184,7 +184,7 @@ class Signalling:
         except ValueError as error:
             return problem(400, "malformed", str(error))
 
-    async def _patch(self, request: Request, session: Session) -> Response:
+    async def _patch(self, request: Request, session: PageSession) -> Response:
         if _media_type(request) != FRAGMENT:
             return problem(415, "unsupported", f"A change is {FRAGMENT}.")
         body = await _body(request)
@@ -204,7 +204,7 @@ class Signalling:
         await session.learn(fragment)
         return Response(status_code=204)
 
-    async def _anew(self, session: Session, fragment: Fragment) -> Response:
+    async def _anew(self, session: PageSession, fragment: Fragment) -> Response:
         try:
             ice = await session.restart(fragment)
         except OSError as error:
@@ -288,5 +288,5 @@ async def _body(request: Request) -> bytes | None:
     return bytes(parts)
 
 
-def _etag(session: Session) -> str:
+def _etag(session: PageSession) -> str:
     return f'"{session.restarts}"'

@@ -12,7 +12,7 @@ import pytest
 from gateway.backends.conversion import Conversion
 from gateway.backends.nova import wire
 from gateway.backends.nova.backend import nova_backend, nova_traits
-from gateway.backends.nova.session import Session
+from gateway.backends.nova.session import NovaSession
 from gateway.backends.nova.settings import NovaSettings
 from gateway.backends.session import Output, Reach, SessionBackend
 from gateway.events import (
@@ -51,7 +51,7 @@ class Talk:
         info = CallInfo("c1", "twilio", "test", rate=rate)
         begin = BackendStart(info, "Be kind.", (LOOKUP,), next_utterance=lambda: 50, **start)
         model = rate if rate in wire.RATES else 24000
-        self.session = Session(
+        self.session = NovaSession(
             begin,
             settings or NovaSettings(),
             model,
@@ -294,8 +294,8 @@ async def test_the_call_is_handed_over_before_a_connection_is_eight_minutes_old(
     assert settings.session_seconds + settings.late_seconds + 5 < 480
     OPENED.clear()
 
-    def make(start: BackendStart) -> Session:
-        return Session(start, settings, 8000, Conversion("pcmu", 8000, 8000, passes=False))
+    def make(start: BackendStart) -> NovaSession:
+        return NovaSession(start, settings, 8000, Conversion("pcmu", 8000, 8000, passes=False))
 
     reach = Reach("nova", "", {}, 5.0, settings.session_seconds, settings.late_seconds)
     backend = SessionBackend(nova_traits(settings), reach, make, Loopback)

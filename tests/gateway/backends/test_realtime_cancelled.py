@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gateway.backends.conversion import Conversion
-from gateway.backends.realtime.session import Session
+from gateway.backends.realtime.session import RealtimeSession
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.session import Output
 from gateway.events import BackendLost, CallInfo, CancelReply, Respond, ToolAsked
@@ -15,15 +15,15 @@ from gateway.ports import BackendStart
 CALL = {"response_id": "r1", "item_id": "i1", "call_id": "a1", "name": "book", "arguments": "{}"}
 
 
-def session() -> Session:
+def session() -> RealtimeSession:
     start = BackendStart(CallInfo("c1", "twilio", "test"), "Be kind.")
-    made = Session(start, RealtimeSettings(), Conversion("pcmu", 8000, 24000, passes=True))
+    made = RealtimeSession(start, RealtimeSettings(), Conversion("pcmu", 8000, 24000, passes=True))
     says(made, "session.updated")
     made.perform(Respond(1, 1, 10, 0, 8000, text="Book it"))
     return made
 
 
-def says(to: Session, kind: str, **fields: Any) -> Output:
+def says(to: RealtimeSession, kind: str, **fields: Any) -> Output:
     return to.receive(json.dumps({"type": kind, **fields}).encode())
 
 

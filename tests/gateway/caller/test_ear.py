@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.caller.ear import Ear
-from gateway.caller.plan import AgentBegan, AgentFell
+from gateway.caller.plan import AgentBegan, AgentSilent
 from tests.gateway.caller.agent import tone
 
 FRAME = tone(0.02)
@@ -17,7 +17,7 @@ def test_the_agent_begins_once_and_falls_once() -> None:
     assert ear.hear(FRAME, 320) is None
     assert ear.pass_time(480) is None
     assert ear.pass_time(480 + 1599) is None
-    assert ear.pass_time(480 + 1600) == AgentFell(0.06)
+    assert ear.pass_time(480 + 1600) == AgentSilent(0.06)
     assert ear.pass_time(9999) is None
     assert ear.hear(FRAME, 16000) == AgentBegan(2.0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.caller.plan import (
     Action,
     AgentBegan,
-    AgentFell,
+    AgentSilent,
     CallerPlan,
     CallPlan,
     CutIn,
@@ -57,15 +57,15 @@ def run(
 def test_a_caller_waits_for_the_greeting_to_end_and_for_each_reply() -> None:
     heard = [
         AgentBegan(0.5),
-        AgentFell(2.0),
+        AgentSilent(2.0),
         # a is said at 2.7, its speech ends at 4.2
         AgentBegan(5.0),
-        AgentFell(6.0),
+        AgentSilent(6.0),
         AgentBegan(6.4),  # a pause inside the reply
-        AgentFell(8.0),
+        AgentSilent(8.0),
         # b at 8.7, until 10.2
         AgentBegan(11.0),
-        AgentFell(12.0),
+        AgentSilent(12.0),
     ]
     assert run(CallPlan((A, B)), heard) == [
         (2.7, Play(A)),
@@ -85,25 +85,25 @@ def test_a_reply_that_does_not_come_is_waited_for_and_given_up() -> None:
 
 
 def test_speech_before_the_caller_had_finished_is_no_reply() -> None:
-    heard = [AgentBegan(0.0), AgentFell(0.3), AgentBegan(1.4), AgentFell(2.0)]
+    heard = [AgentBegan(0.0), AgentSilent(0.3), AgentBegan(1.4), AgentSilent(2.0)]
     # a is said at 1.0 and ends at 2.5: the agent butted in at 1.4 and gave way.
     done = run(CallPlan((A, B), reply=10.0), heard)
     assert done[:2] == [(1.0, Play(A)), (12.5, Play(B))]
 
 
 def test_an_agent_that_talks_across_the_callers_end_has_replied() -> None:
-    heard = [AgentBegan(0.0), AgentFell(0.3), AgentBegan(1.4), AgentFell(4.0)]
+    heard = [AgentBegan(0.0), AgentSilent(0.3), AgentBegan(1.4), AgentSilent(4.0)]
     assert run(CallPlan((A, B)), heard)[:2] == [(1.0, Play(A)), (4.7, Play(B))]
 
 
 def test_a_cut_in_comes_so_long_after_the_next_reply_begins() -> None:
     heard = [
         AgentBegan(0.0),
-        AgentFell(1.0),
+        AgentSilent(1.0),
         AgentBegan(4.0),  # a was said at 1.7, until 3.2
-        AgentFell(5.3),  # stopped by the cut-in of 5.0
+        AgentSilent(5.3),  # stopped by the cut-in of 5.0
         AgentBegan(7.5),
-        AgentFell(8.0),
+        AgentSilent(8.0),
     ]
     assert run(CallPlan((A, CUT, B)), heard)[:3] == [
         (1.7, Play(A)),
@@ -117,7 +117,7 @@ def test_a_cut_in_at_first_cuts_the_greeting() -> None:
 
 
 def test_an_agent_that_talks_on_through_a_cut_in_is_heard_out() -> None:
-    heard = [AgentBegan(0.0), AgentFell(6.0)]
+    heard = [AgentBegan(0.0), AgentSilent(6.0)]
     assert run(CallPlan((CUT, A)), heard)[:2] == [(1.0, Play(CUT)), (6.7, Play(A))]
 
 
@@ -158,9 +158,9 @@ def test_whatever_is_heard_all_is_said_in_order_and_the_call_ends_once(
     now = 0.0
     for n, gap in enumerate(gaps):
         now += gap
-        heard.append(AgentBegan(now) if n % 2 == 0 else AgentFell(now))
+        heard.append(AgentBegan(now) if n % 2 == 0 else AgentSilent(now))
     if len(heard) % 2:
-        heard.append(AgentFell(now + 1.0))
+        heard.append(AgentSilent(now + 1.0))
     done = run(CallPlan(tuple(plan), hang_up_after=hang_up_after), heard, until=1000.0)
     times = [at for at, _ in done]
     assert times == sorted(times)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gateway.observe.report import Report, Spread, Tool, report
+from gateway.observe.report import Report, Spread, ToolRuns, report
 from gateway.observe.sheet import sheet
 from tests.support.log_lines import CALL, line, stages, story
 
@@ -46,7 +46,7 @@ def test_calls_cut_ins_drafts_tools_and_faults(log: Path) -> None:
     drafts = found.drafts
     assert (drafts.started, drafts.used, drafts.dropped) == (4, 2, 2)
     assert (drafts.saved, drafts.saved_each) == (0.24, Spread(2, 0.12, 0.12))
-    assert found.tools == {"free_times": Tool("read", Spread(2, 0.012, 0.012), {"done": 2})}
+    assert found.tools == {"free_times": ToolRuns("read", Spread(2, 0.012, 0.012), {"done": 2})}
     assert found.faults == {"voice": 2}
 
 
@@ -93,7 +93,7 @@ def test_odd_names_and_values_do_no_harm(tmp_path: Path) -> None:
         )
     )
     found = report([path])
-    assert found.tools == {"it's": Tool("", Spread(), {"done": 1})}
+    assert found.tools == {"it's": ToolRuns("", Spread(), {"done": 1})}
     assert (found.response, found.faults) == (Spread(), {"a\x01b": 1})
 
 

@@ -13,8 +13,8 @@ from gateway.doors.allowance import Allowance
 from gateway.events import CallInfo
 from gateway.observe.journal import Journal
 from gateway.observe.settings import LogSettings
-from gateway.process.call_factory import Exchange
-from gateway.process.ready_agent import Engagement
+from gateway.process.call_factory import CallFactory
+from gateway.process.ready_agent import ReadyAgent
 from tests.support.cascade_call import FakeLeg, LineBook, Silent, Tools
 from turn.taking import TurnSettings
 
@@ -23,7 +23,7 @@ class Desk:
     """One agent, whoever is asked for."""
 
     def __init__(self, *, echo: bool) -> None:
-        self.agent = Engagement(
+        self.agent = ReadyAgent(
             ConversationSettings(),
             TurnSettings(),
             lambda name: Silent(),
@@ -35,7 +35,7 @@ class Desk:
     def knows(self, agent: str) -> bool:
         return True
 
-    def engage(self, agent: str) -> Engagement:
+    def engage(self, agent: str) -> ReadyAgent:
         return self.agent
 
 
@@ -63,7 +63,7 @@ async def test_echo_is_listened_for_where_the_agent_wants_it_and_the_line_does_n
     leg = FakeLeg(CallInfo("c1", "any", "test"))
     leg.cancels_echo = cancels
     with Journal(LogSettings(str(tmp_path / "calls.jsonl"))) as journal:
-        factory = Exchange(
+        factory = CallFactory(
             Desk(echo=wanted), Unheard(), None, journal, RecordingSettings(), None, Allowance(1)
         )
         hearing = factory.make(leg)._hearing

@@ -6,7 +6,7 @@ from typing import Literal
 
 from gateway.lines.rtp.offer import NotAcceptable
 from gateway.lines.sip.dialogs.renegotiation import not_acceptable
-from gateway.lines.sip.dialogs.session import Session
+from gateway.lines.sip.dialogs.session import DialogSession
 from gateway.lines.sip.dialogs.shared import capabilities
 from gateway.lines.sip.dialogs.vocabulary import (
     CallEffect,
@@ -29,7 +29,7 @@ PROVISIONAL_EVERY = 60.0
 class Answering:
     """The INVITE server side of one call."""
 
-    def __init__(self, tx: Key, request: Request, session: Session, timers: Timers) -> None:
+    def __init__(self, tx: Key, request: Request, session: DialogSession, timers: Timers) -> None:
         self.state: Literal["new", "ringing", "accepting", "answered", "over"] = "new"
         self._tx = tx
         self._request = request

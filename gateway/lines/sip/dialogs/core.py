@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from gateway.lines.sip.dialogs.inspection import inspect
 from gateway.lines.sip.dialogs.placing import Dial
-from gateway.lines.sip.dialogs.refer import Replaces
+from gateway.lines.sip.dialogs.refer_headers import Replaces
 from gateway.lines.sip.dialogs.shared import capabilities
-from gateway.lines.sip.dialogs.ua import Call, Ground
+from gateway.lines.sip.dialogs.ua import Call, CallContext
 from gateway.lines.sip.dialogs.vocabulary import (
     CallEffect,
     CallEvent,
@@ -174,7 +174,7 @@ class Core:
         return self._relay(self._layer.request(lookup.label, lookup.request, hops, now), now)
 
     def open(
-        self, invited: Invited, ground: Ground, contact: str, now: float
+        self, invited: Invited, ground: CallContext, contact: str, now: float
     ) -> tuple[CallKey | None, list[CoreEffect]]:
         """Let a call in; None when it cannot begin, and was refused."""
         arrived = invited.arrived
@@ -188,7 +188,7 @@ class Core:
         return key, self._perform(key, effects, now)
 
     def dial(
-        self, dial: Dial, ground: Ground, identity: str, now: float
+        self, dial: Dial, ground: CallContext, identity: str, now: float
     ) -> tuple[CallKey, list[CoreEffect]]:
         """Place a call under this Call-ID."""
         call, effects = Call.outgoing(dial, ground, identity, now)

@@ -11,7 +11,7 @@ from typing import Literal
 from gateway.lines.rtp.offer import NotAcceptable
 from gateway.lines.sip.dialogs.dialog import Dialog, response_tag
 from gateway.lines.sip.dialogs.reliable import Acknowledger
-from gateway.lines.sip.dialogs.session import Session
+from gateway.lines.sip.dialogs.session import DialogSession
 from gateway.lines.sip.dialogs.shared import Shared
 from gateway.lines.sip.dialogs.vocabulary import (
     CallEffect,
@@ -60,13 +60,13 @@ class Placing:
 
     def __init__(self, dial: Dial, shared: Shared, call_id: str) -> None:
         self.state: Literal["calling", "cancelling", "answered", "over"] = "calling"
-        self.session: Session | None = None
+        self.session: DialogSession | None = None
         "the dialog that was answered"
         self.tag = shared.ids()
         self._dial = dial
         self._shared = shared
         self._call_id = call_id
-        self._forks: dict[str, Session] = {}
+        self._forks: dict[str, DialogSession] = {}
         self._acknowledger = Acknowledger()
         self._sequence = 0
         self._label = ""
@@ -162,7 +162,7 @@ class Placing:
                 effects.append(self._shared.outbox.send("prack", request, fork.dialog.next_uri))
         return [*effects, Rang(response.code, clean(response.phrase))]
 
-    def _fork(self, response: Response) -> Session | None:
+    def _fork(self, response: Response) -> DialogSession | None:
         """Give the early dialog of a response, one for each tag of the far side."""
         tag = response_tag(response)
         if not tag or self._request is None:
@@ -179,7 +179,7 @@ class Placing:
         except ValueError:
             return None
         shared = replace(self._shared, media=self._shared.media.fork())
-        session = Session(shared, dialog)
+        session = DialogSession(shared, dialog)
         session.confirmed = True
         session.renegotiation.learn(response)
         self._forks[tag] = session
@@ -207,7 +207,7 @@ class Placing:
             return effects
         return [*effects, *self._take(session, response, now)]
 
-    def _take(self, session: Session, response: Response, now: float) -> list[CallEffect]:
+    def _take(self, session: DialogSession, response: Response, now: float) -> list[CallEffect]:
         self.state, self._until = "answered", None
         self.session = session
         self._shared.outbox.done(self._label)
@@ -274,7 +274,7 @@ class Placing:
         self._end()
         return []
 
-    def early(self, tag: str) -> Session | None:
+    def early(self, tag: str) -> DialogSession | None:
         """Give the early dialog with this tag of the far side."""
         return self._forks.get(tag)
 

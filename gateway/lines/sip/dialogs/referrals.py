@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.lines.sip.dialogs.dialog import Dialog
-from gateway.lines.sip.dialogs.refer import Handover, read_refer, refer_to, write_fragment
+from gateway.lines.sip.dialogs.refer_headers import Handover, read_refer, refer_to, write_fragment
 from gateway.lines.sip.dialogs.shared import Shared
 from gateway.lines.sip.dialogs.vocabulary import (
     CallEffect,

@@ -28,7 +28,7 @@ from gateway.lines.sip.dialogs.vocabulary import (
     ReferProgress,
     SendResponse,
 )
-from gateway.lines.sip.message.keys import info_body, info_key
+from gateway.lines.sip.message.info_dtmf import info_body, info_key
 from gateway.lines.sip.message.message import (
     Request,
     Response,
@@ -52,7 +52,7 @@ def reason_of(message: Request | Response) -> str:
     return text if cause and cause[1] not in ("16", "200") else ""
 
 
-class Session:
+class DialogSession:
     """One dialog's requests, in both directions."""
 
     def __init__(self, shared: Shared, dialog: Dialog) -> None:

@@ -14,7 +14,7 @@ from gateway.lines.sip.dialogs.answering import Answering
 from gateway.lines.sip.dialogs.dialog import Dialog
 from gateway.lines.sip.dialogs.outbox import Outbox
 from gateway.lines.sip.dialogs.placing import Dial, Placing
-from gateway.lines.sip.dialogs.session import Session
+from gateway.lines.sip.dialogs.session import DialogSession
 from gateway.lines.sip.dialogs.session_timer import SessionTimer
 from gateway.lines.sip.dialogs.shared import Shared
 from gateway.lines.sip.dialogs.vocabulary import (
@@ -42,7 +42,7 @@ from gateway.lines.sip.transactions.layer import (
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class CallContext:
     """What a call stands on, whoever began it."""
 
     settings: CallSettings
@@ -73,7 +73,7 @@ class Call:
         local_tag: str,
         answering: Answering | None,
         placing: Placing | None,
-        session: Session | None,
+        session: DialogSession | None,
     ) -> None:
         self.call_id = call_id
         self.local_tag = local_tag
@@ -85,20 +85,20 @@ class Call:
 
     @classmethod
     def incoming(
-        cls, arrived: RequestArrived, ground: Ground, contact: str, now: float
+        cls, arrived: RequestArrived, ground: CallContext, contact: str, now: float
     ) -> tuple[Call, list[CallEffect]]:
         """Begin with an INVITE that came in; raises ValueError when no dialog can begin."""
         request = arrived.request
         shared = ground.shared()
         dialog = Dialog.of_callee(request, ground.ids(), contact, shared.draw(10_000))
-        session = Session(shared, dialog)
+        session = DialogSession(shared, dialog)
         answering = Answering(arrived.tx, request, session, ground.timers)
         call = cls(dialog.call_id, dialog.local.tag, answering, None, session)
         return call, call._own(answering.begin())
 
     @classmethod
     def outgoing(
-        cls, dial: Dial, ground: Ground, call_id: str, now: float
+        cls, dial: Dial, ground: CallContext, call_id: str, now: float
     ) -> tuple[Call, list[CallEffect]]:
         """Begin by placing a call."""
         placing = Placing(dial, ground.shared(), call_id)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gateway.lines.keypad import KEYS
 from gateway.lines.rtp import rtcp
 from gateway.lines.rtp.crypto import SUITES, Crypto
-from gateway.lines.rtp.keys import KeyReader, KeyWriter
+from gateway.lines.rtp.dtmf import KeyReader, KeyWriter
 from gateway.lines.rtp.latch import PROBATION, REOPEN_SECONDS, Latch
 from gateway.lines.rtp.packet import Packet, Sender, is_rtcp
 from gateway.lines.rtp.srtp import SecureStream

@@ -16,7 +16,7 @@ from gateway.lines.sip.dialogs.core import (
     Reported,
 )
 from gateway.lines.sip.dialogs.placing import Dial
-from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.ua import CallContext
 from gateway.lines.sip.dialogs.vocabulary import (
     Accept,
     CallSettings,
@@ -54,10 +54,10 @@ class Side:
     emitted: list[tuple[float, str]] = field(default_factory=list)
     media_host: str = ""
 
-    def ground(self) -> Ground:
+    def ground(self) -> CallContext:
         """Make what a call of this side stands on."""
         media = Negotiation(LocalMedia(self.media_host or self.host, 6000), 1, bytes)
-        return Ground(self.settings, Timers(), self.ids, media, self.credentials)
+        return CallContext(self.settings, Timers(), self.ids, media, self.credentials)
 
     def kinds(self, kind: type[Report]) -> list[Report]:
         """Give the reports of a kind."""

@@ -7,7 +7,7 @@ from itertools import count
 
 from gateway.lines.rtp.offer import LocalMedia, Negotiation
 from gateway.lines.sip.dialogs.core import Core, CoreEffect, Invited
-from gateway.lines.sip.dialogs.ua import Ground
+from gateway.lines.sip.dialogs.ua import CallContext
 from gateway.lines.sip.dialogs.vocabulary import CallSettings
 from gateway.lines.sip.message.message import Malformed, Request, Response, parse
 from gateway.lines.sip.transactions.hop import Hop, Timers
@@ -33,9 +33,9 @@ def negotiation(**media: object) -> Negotiation:
     return Negotiation(local, 1, lambda size: bytes(size))
 
 
-def ground(settings: CallSettings | None = None, timers: Timers | None = None) -> Ground:
+def ground(settings: CallSettings | None = None, timers: Timers | None = None) -> CallContext:
     """Make what a call stands on."""
-    return Ground(settings or CallSettings(), timers or Timers(), counting(), negotiation())
+    return CallContext(settings or CallSettings(), timers or Timers(), counting(), negotiation())
 
 
 def core(settings: CallSettings | None = None) -> Core:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.observe.lines import LogLine, parse
+from gateway.web.call_stories import CALLS_MOST, TURNS_MOST, Recent
 from gateway.web.feed import Feed
-from gateway.web.recent import CALLS_MOST, TURNS_MOST, Recent
 from tests.support.log_lines import whole
 
 
