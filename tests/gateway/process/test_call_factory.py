@@ -22,14 +22,13 @@ from turn.taking import TurnSettings
 class Desk:
     """One agent, whoever is asked for."""
 
-    def __init__(self, *, echo: bool) -> None:
+    def __init__(self) -> None:
         self.agent = ReadyAgent(
             ConversationSettings(),
             TurnSettings(),
             lambda name: Silent(),
             lambda info: Tools(),
             LineBook(),
-            echo=echo,
         )
 
     def knows(self, agent: str) -> bool:
@@ -55,16 +54,15 @@ class Unheard:
 
 
 @pytest.mark.parametrize("cancels", [False, True])
-@pytest.mark.parametrize("wanted", [False, True])
-async def test_echo_is_listened_for_where_the_agent_wants_it_and_the_line_does_not_cancel_it(
-    wanted: bool, cancels: bool, tmp_path: Path
+async def test_echo_is_listened_for_where_the_line_does_not_cancel_it(
+    cancels: bool, tmp_path: Path
 ) -> None:
     """A telephone sends our own sound back; a browser takes it out by itself."""
     leg = FakeLeg(CallInfo("c1", "any", "test"))
     leg.cancels_echo = cancels
     with Journal(LogSettings(str(tmp_path / "calls.jsonl"))) as journal:
         factory = CallFactory(
-            Desk(echo=wanted), Unheard(), None, journal, RecordingSettings(), None, Allowance(1)
+            Desk(), Unheard(), None, journal, RecordingSettings(), None, Allowance(1)
         )
         hearing = factory.make(leg)._hearing
-    assert (hearing._echo is not None) is (wanted and not cancels)
+    assert (hearing._echo is not None) is not cancels
