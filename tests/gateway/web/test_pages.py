@@ -18,7 +18,7 @@ from gateway.doors.owner import bearer
 from gateway.web.feed import Feed
 from gateway.web.pages import LineStatus, Pages, Status
 from gateway.web.settings import WebSettings
-from tests.gateway.web.test_recent import STORY
+from tests.gateway.web.test_call_stories import STORY
 from tests.support.owner import DOORS, OWNER
 from tests.support.virtual_time import run
 
