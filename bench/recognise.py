@@ -1,6 +1,7 @@
 """Measures the embedded recogniser over recorded speech: wrong words, and what a turn costs.
 
-    python -m bench.recognise FOLDER [--wide] [--width N] [--hint WORDS]... [--cuts N] [--each]
+    python -m bench.recognise FOLDER [--wide] [--width N] [--hint WORDS]... [--cuts N]
+                              [--draft SHARE] [--each]
 
 FOLDER holds `manifest.csv` (file, lang, kind, transcript, speech_start_s, speech_end_s) and its
 recordings; each is heard as one turn, through the telephone's band and mu-law unless `--wide`.
@@ -90,6 +91,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--after", type=float, default=MoonshineSettings().after)
     parser.add_argument("--hint", action="append", default=[], metavar="WORDS")
     parser.add_argument("--once", action="store_true", help="no second look at doubtful turns")
+    parser.add_argument(
+        "--draft", type=float, default=0.0, metavar="SHARE", help="after a look at so much of it"
+    )
     parser.add_argument("--cuts", type=int, default=1, help="ways each turn is cut out")
     parser.add_argument("--each", action="store_true", help="print every transcript")
     return parser.parse_args()
@@ -112,8 +116,9 @@ def main() -> None:
             samples, rate = sound(args.folder / row["file"], args.wide)
             start, end = float(row["speech_start_s"]), float(row["speech_end_s"])
             turn = samples[int(max(0.0, start - AROUND) * rate) : int((end + AROUND) * rate)]
+            draft = recogniser.hear(turn[: int(len(turn) * args.draft)], rate).pieces
             begun = time.thread_time()
-            heard = recogniser.write(turn, rate, tuple(args.hint))
+            heard = recogniser.hear(turn, rate, tuple(args.hint), draft=draft).text
             costs.append((len(turn) / rate, time.thread_time() - begun))
             said = words(row["transcript"])
             errors = edits(said, words(heard))
