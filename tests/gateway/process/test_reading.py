@@ -17,6 +17,9 @@ from gateway.agents.loading import Agent
 from gateway.process.reading import LOOK_SECONDS, READ_SECONDS, Reading
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.live
+"""Real threads hang in here, and what they hold up is seen in real time."""
+
 TOOLS = '[[tools]]\npython = "tools.py:f"\n'
 GOOD = "def f() -> str:\n    return 'x'\n"
 HANGS = "import builtins\nbuiltins.hanging()\n" + GOOD
@@ -36,19 +39,29 @@ class Hanging:
         self.go.wait(30)
 
 
+def readers(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Give the threads that read agents; other tests' tools may have left theirs."""
+    return [
+        each
+        for each in threading.enumerate()
+        if each.name.startswith("tool") and each not in before
+    ]
+
+
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
-    made = Hanging()
+    made, before = Hanging(), set(threading.enumerate())
     monkeypatch.setattr(builtins, "hanging", made, raising=False)
     yield made
     made.go.set()
-    for thread in [each for each in threading.enumerate() if each.name.startswith("tool")]:
+    for thread in readers(before):
         thread.join(10)
 
 
 def told(folder: Path, story: Callable[[Reading], Coroutine[Any, Any, None]]) -> list[str]:
     """Tell a story to a reading; give the names it reads, with a minus where one is gone."""
     read: list[str] = []
+    before = set(threading.enumerate())
 
     def take(name: str, agent: Agent | None) -> None:
         read.append(name if agent is not None else f"-{name}")
@@ -57,7 +70,7 @@ def told(folder: Path, story: Callable[[Reading], Coroutine[Any, Any, None]]) ->
 
     def busy() -> bool:
         hung = hangs is not None and hangs.begun.is_set() and not hangs.go.is_set()
-        return sum(each.name.startswith("tool") for each in threading.enumerate()) > hung
+        return len(readers(before)) > hung
 
     async def main() -> None:
         reading = Reading(AgentLibrary(folder), take, asyncio.Event())
