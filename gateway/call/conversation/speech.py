@@ -45,6 +45,10 @@ class Utterance:
     "all of its sound is queued"
     done: bool = False
     "heard to the end, or flushed"
+    _read: int = 0
+    "how many of its words were looked at for a question: each once, since this is asked every tick"
+    _asks: list[tuple[int, float]] = field(default_factory=list)
+    "which of those end one, and where, in seconds"
 
     @property
     def questions(self) -> bool:
@@ -69,12 +73,12 @@ class Utterance:
     def _asked(self, queued_seconds: float) -> list[tuple[float, bool]]:
         """Give where its questions end, in seconds, and whether nothing follows."""
         if self.words:
+            for index in range(self._read, len(self.words)):
+                if ends_asking(self.words[index].text):
+                    self._asks.append((index, self.words[index].end))
+            self._read = len(self.words)
             final = len(self.words) - 1 if ends_asking(self.text) else len(self.words)
-            return [
-                (word.end, index == final)
-                for index, word in enumerate(self.words)
-                if ends_asking(word.text)
-            ]
+            return [(end, index == final) for index, end in self._asks]
         length = len(self.text.rstrip())
         ends = [at + 1 for at, letter in enumerate(self.text) if letter in MARKS]
         pace = queued_seconds / max(length, 1) if self.ended else 1 / FAST

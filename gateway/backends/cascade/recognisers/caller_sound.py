@@ -56,8 +56,9 @@ class SoundRing:
         start = max(start, self.end - len(self._samples), 0)
         if start >= end:
             return np.zeros(0, np.int16)
-        places = np.arange(start, end) % len(self._samples)
-        return self._samples[places]
+        place, wanted = start % len(self._samples), end - start
+        taken = self._samples[place : place + wanted]
+        return np.concatenate([taken, self._samples[: wanted - len(taken)]])
 
     def _write(self, start: int, samples: Samples) -> None:
         """Write at most one round of the ring."""
