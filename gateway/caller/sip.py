@@ -226,14 +226,14 @@ class _Sound:
         self._sequence = secrets.randbits(15)
         self._origin = secrets.randbits(32)
         self._frame = round(agreement.codec.clock * FRAME_SECONDS)
-        self._keys = KeyWriter(agreement.codec.clock, 0.12, 0.08)
+        self._keys = KeyWriter(agreement.keys_clock, 0.12, 0.08)
         self._first = True
 
     def use(self, agreement: Agreement) -> None:
         """Go on under a new agreement."""
         self._agreement = agreement
         self._secure.use(agreement.send_key, agreement.receive_key)
-        self._latch.expect(agreement.remote)
+        self._latch.expect(agreement.remote, asyncio.get_running_loop().time())
 
     def receive(self, data: bytes, source: tuple[str, int]) -> None:
         """Take a packet of the agent's."""

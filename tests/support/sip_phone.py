@@ -54,6 +54,7 @@ class _Sound:
         self.waiting: list[bytes] = []
         self.socket: Any = None
         self.far = ("", 0)
+        self.ssrc = secrets.token_bytes(4)
         self._loop = asyncio.get_running_loop()
         self._begun = 0.0
         self._number = 0
@@ -88,7 +89,7 @@ class _Sound:
         spoken = self.waiting.pop(0) if self.waiting else PCMU.silence(FRAME)
         if self.held in ("", "sendonly"):
             head = bytes([0x80, 0]) + (self._number & 0xFFFF).to_bytes(2, "big")
-            head += (self._number * FRAME).to_bytes(4, "big") + b"\x01\x02\x03\x04"
+            head += (self._number * FRAME).to_bytes(4, "big") + self.ssrc
             self.socket.sendto(head + (MUSIC if self.held else spoken), self.far)
         self._number += 1
         self._timer = self._loop.call_at(self._begun + self._number * 0.02, self._tick)
@@ -107,6 +108,8 @@ class SipPhone:
         self._responses: asyncio.Queue[str] = asyncio.Queue()
         self._socket: Any = None
         self._sound = _Sound()
+        self._past: list[_Sound] = []
+        "streams of before the sound was taken elsewhere"
 
     # --- what a person does
 
@@ -143,6 +146,22 @@ class SipPhone:
         self._sound.held = ""
         await self._offer("sendrecv", "127.0.0.1")
 
+    async def move(self, host: str, lingers: float | None, silent: float = 0.0) -> None:
+        """Take the sound elsewhere, as a switch does that steps out of the way.
+
+        The old stream is music of another source, which goes on for `lingers` seconds; None: for
+        good. The new one begins after `silent` seconds.
+        """
+        loop, old = asyncio.get_running_loop(), self._sound
+        self._sound = new = _Sound()
+        new.socket, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(new.take), (host, 0))
+        new.far, old.held = old.far, "sendonly"
+        self._past.append(old)
+        if lingers is not None:
+            loop.call_later(lingers, old.close)
+        await self._offer("sendrecv", host)
+        loop.call_later(silent, new.begin)
+
     def hang_up(self) -> None:
         """End the call."""
         self._dialog.sequence += 1
@@ -150,7 +169,8 @@ class SipPhone:
 
     def close(self) -> None:
         """Let the sockets go."""
-        self._sound.close()
+        for sound in (*self._past, self._sound):
+            sound.close()
         self._socket.close()
 
     # --- what is left of it

@@ -71,10 +71,19 @@ def remote_formats(media: Media) -> list[tuple[int, Codec]]:
     return found
 
 
-def keys_format(media: Media, clock: int) -> int | None:
-    """Give the payload type of telephone-event with this clock (RFC 4733, section 2.1)."""
-    wanted = f"telephone-event/{clock}"
-    for number, encoding in _maps(media).items():
-        if str(number) in media.formats and encoding.lower().removesuffix("/1") == wanted:
-            return number
+KEYS_CLOCK = 8000
+"""Of the events that everybody has; some have no others, beside whatever codec."""
+
+
+def keys_format(media: Media, clock: int) -> tuple[int, int] | None:
+    """Give the payload type of telephone-event and its clock.
+
+    That is the sound's clock (RFC 4733, section 2.1), else the one that everybody has.
+    """
+    maps = _maps(media)
+    for wanted in (clock, KEYS_CLOCK):
+        for number, encoding in maps.items():
+            same = encoding.lower().removesuffix("/1") == f"telephone-event/{wanted}"
+            if same and str(number) in media.formats:
+                return number, wanted
     return None

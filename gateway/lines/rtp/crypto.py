@@ -26,6 +26,8 @@ class Crypto:
     suite: str
     key: bytes = field(repr=False)
     "master key and salt; never logged"
+    identifier: bytes = b""
+    "of the master key (MKI), in each packet that is encrypted with it; empty: none"
 
     @classmethod
     def parse(cls, text: str) -> Crypto:
@@ -39,19 +41,34 @@ class Crypto:
             # RFC 4568, section 6.3: session parameters that are not known are refused.
             raise ValueError("a crypto line asks for what is not supported")
         encoded, *more = inline.split("|")
-        if any(":" in item for item in more):
-            raise ValueError("master key identifiers are not supported")
+        identifier = _identifier([item for item in more if ":" in item])
         try:
             key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
         except binascii.Error:
             raise ValueError("a crypto key is malformed") from None
         if len(key) != SUITES[suite]:
             raise ValueError("a crypto key has the wrong length")
-        return cls(int(parts[0]), suite, key)
+        return cls(int(parts[0]), suite, key, identifier)
 
     def __str__(self) -> str:
         encoded = base64.b64encode(self.key).decode().rstrip("=")
-        return f"{self.tag} {self.suite} inline:{encoded}"
+        named = self.identifier
+        more = f"|{int.from_bytes(named, 'big')}:{len(named)}" if named else ""
+        return f"{self.tag} {self.suite} inline:{encoded}{more}"
+
+
+def _identifier(found: list[str]) -> bytes:
+    """Read what a line says of its key's identifier: value and length (RFC 4568, section 6.1)."""
+    if not found:
+        return b""
+    value, _, length = found[0].partition(":")
+    digits = value.isascii() and value.isdigit() and length.isascii() and length.isdigit()
+    if len(found) > 1 or not digits or len(value) > 308 or not 1 <= int(length[:4]) <= 128:
+        raise ValueError("a master key identifier is malformed")
+    try:
+        return int(value).to_bytes(int(length), "big")
+    except OverflowError:
+        raise ValueError("a master key identifier is longer than it says") from None
 
 
 def usable(lines: list[str]) -> list[Crypto]:

@@ -5,11 +5,17 @@ and the signalling's, from any port; and others after several packets in sequenc
 Whoever is believed more takes the stream at once from who is believed less, so that somebody who
 sprays packets at all ports before the far end sends its first loses the stream to that first.
 Among equals only a new description or a long silence opens it again.
+
+A description that names another address ends what was: ours go there at once, and who was heard
+before is heard for as long as nobody else is, since words are still on their way, but is never
+again sent to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from gateway.lines.rtp.destination import is_nowhere
 
 Address = tuple[str, int]
 
@@ -27,6 +33,16 @@ class _Candidate:
     count: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """Where a stream was before a new description."""
+
+    heard: Address
+    named: Address
+    "by the description of then"
+    since: float
+
+
 class Latch:
     """Decides for one stream."""
 
@@ -38,6 +54,7 @@ class Latch:
         "of who is locked"
         self._candidate: _Candidate | None = None
         self._last = float("-inf")
+        self._former: _Former | None = None
         self.strangers = 0
         "packets that were not believed"
 
@@ -51,16 +68,24 @@ class Latch:
         """Whether the far end was heard."""
         return self._locked is not None
 
-    def expect(self, expected: Address) -> None:
+    def expect(self, expected: Address, now: float) -> None:
         """Take the address of a new description; an unchanged one changes nothing."""
-        if expected != self._expected:
-            self._expected = expected
-            self._locked = self._candidate = None
+        if expected == self._expected:
+            return
+        if self._locked is not None:
+            self._former = _Former(self._locked, self._expected, now)
+        if self._former is not None and expected in (self._former.heard, self._former.named):
+            self._former = None
+        self._expected = expected
+        self._locked = self._candidate = None
 
     def admits(
         self, source: Address, ssrc: int, sequence: int, now: float, *, proven: bool = False
     ) -> bool:
         """Say whether a packet is believed; `proven`: it was encrypted with the right key."""
+        former = self._former
+        if former is not None and source == former.heard and not self._stayed(former, now):
+            return self._locked is None
         if source == self._locked and not (proven and self._trust < 3):
             self._last = now
             return True
@@ -84,6 +109,20 @@ class Latch:
         candidate.sequence = sequence
         candidate.count += 1
         return candidate.count >= PROBATION and self._lock(source, trust, now)
+
+    def _stayed(self, former: _Former, now: float) -> bool:
+        """Whether who was heard before is the far end still, whatever its description says.
+
+        That is a telephone behind a NAT, which tells the port that it has inside: it was never
+        where it said, says the same host as before, and nobody else is heard.
+        """
+        return (
+            self._locked in (None, former.heard)
+            and former.heard[0] != former.named[0]
+            and former.named[0] == self._expected[0]
+            and not is_nowhere(self._expected[0])
+            and now - former.since > REOPEN_SECONDS
+        )
 
     def _trust_in(self, source: Address, proven: bool) -> int:
         if proven:

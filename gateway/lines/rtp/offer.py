@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gateway.lines.rtp.codecs import CODECS, Codec, keys_format, remote_formats
+from gateway.lines.rtp.codecs import CODECS, KEYS_CLOCK, Codec, keys_format, remote_formats
 from gateway.lines.rtp.crypto import OFFERED, SUITES, Crypto, usable
 from gateway.lines.rtp.destination import is_nowhere, objection
 from gateway.lines.rtp.sdp import MIRROR, Attributes, Description, Direction, Media, Origin
@@ -62,6 +62,8 @@ class Agreement:
     receive_key: Crypto | None = None
     noise_types: frozenset[int] = field(default=frozenset((13,)))
     "payload types of comfort noise (RFC 3389)"
+    keys_clock: int = KEYS_CLOCK
+    "of telephone-event towards them; not always that of the sound beside it"
 
 
 class Negotiation:
@@ -79,6 +81,8 @@ class Negotiation:
         "ours, as last sent"
         self._pending: Description | None = None
         "our offer that is not answered"
+        self._answered: tuple[Description, bytes] | None = None
+        "our first offer and its answer, while no other followed"
         self._sent_keys: dict[str, bytes] = {}
         "our own key for each suite: the same in every description, so that contexts live on"
         self.agreed: Agreement | None = None
@@ -115,10 +119,27 @@ class Negotiation:
         for ours, theirs in zip(offer.media, answer.media, strict=False):
             if ours.port and theirs.port and theirs.kind == "audio":
                 agreement = self._agree(ours, theirs, answer, answering=False)
+                first = self._description is None
+                self._answered = (offer, body) if first else None
                 self._description = offer
                 self.agreed = agreement
                 return agreement
         raise NotAcceptable("the answer refuses the audio stream")
+
+    def amend(self, body: bytes) -> Agreement | None:
+        """Take a further answer to our first offer, as gateways give that ring elsewhere first.
+
+        None: it says nothing new. Raises `NotAcceptable`, and then nothing has changed.
+        """
+        if self._answered is None or not body or body == self._answered[1]:
+            return None
+        before, kept = self._description, self._answered
+        self._pending, self._description = kept[0], None
+        try:
+            return self.accept(body)
+        except NotAcceptable:
+            self._description, self._answered = before, kept
+            raise
 
     def fork(self) -> Negotiation:
         """Give an independent copy, for another branch that answers the same offer."""
@@ -142,6 +163,7 @@ class Negotiation:
         agreement = self._agree(ours, theirs, offer, answering=True)
         media = tuple(ours if at == index else _refused(m) for at, m in enumerate(offer.media))
         self._description = self._describe(media)
+        self._answered = None
         self.agreed = agreement
         return self._description.encode()
 
@@ -167,8 +189,8 @@ class Negotiation:
         formats, attributes = _codec_lines([(number, codec)])
         event = keys_format(theirs, codec.clock)
         if event is not None:
-            formats.append(str(event))
-            attributes += _keys_lines(event, codec.clock)
+            formats.append(str(event[0]))
+            attributes += _keys_lines(*event)
         ptime = _ptime(theirs, self._local.ptime_ms)
         attributes.append(("ptime", str(ptime)))
         if theirs.get("rtcp-mux") is not None:
@@ -241,13 +263,13 @@ class Negotiation:
         wish = self._wish if answering else _direction_of_media(ours)
         receives = {**dict(_static()), **{n: c.name for n, c in mine.items()}}
         receives.setdefault(number, codec.name)  # some send with the type they receive
-        events = {keys_format(ours, codec.clock), keys_format(theirs, codec.clock)}
+        events = (keys_format(ours, codec.clock), keys_format(theirs, codec.clock))
         return Agreement(
             codec,
             number,
             receives,
-            keys_format(theirs, codec.clock),
-            frozenset(event for event in events if event is not None),
+            events[1][0] if events[1] is not None else None,
+            frozenset(event[0] for event in events if event is not None),
             (host, theirs.port),
             (host, theirs.port) if mux else reports,
             mux,
@@ -255,6 +277,7 @@ class Negotiation:
             _ptime(theirs, self._local.ptime_ms),
             send_key,
             receive_key,
+            keys_clock=events[1][1] if events[1] is not None else codec.clock,
         )
 
 

@@ -116,7 +116,7 @@ class _Reader:
     """Collects lines into a description."""
 
     def __init__(self) -> None:
-        self._origin: Origin | None = None
+        self._origin = Origin(0, 0, "")
         self._host = ""
         self._attributes: list[tuple[str, str | None]] = []
         self._media: list[Media] = []
@@ -143,9 +143,7 @@ class _Reader:
                 pass  # b=, t=, k= and what is still to be invented say nothing here
 
     def result(self) -> Description:
-        """Give the description; raises ValueError when it has no origin."""
-        if self._origin is None:
-            raise ValueError("the session description has no origin")
+        """Give the description."""
         return Description(self._origin, self._host, tuple(self._media), tuple(self._attributes))
 
     def _connect(self, host: str) -> None:
@@ -165,13 +163,13 @@ class _Reader:
 
 
 def _parse_origin(value: str) -> Origin:
-    parts = value.split()
-    if len(parts) != 6:
-        raise ValueError("the origin line is malformed")
-    user, session, version, _, _, host = parts
-    if not (session.isdigit() and version.isdigit() and len(session) + len(version) < 80):
-        raise ValueError("the origin line has no numbers")
-    return Origin(int(session), int(version), host, user)
+    """Read what can be read: nothing here goes by it, and calls come with names and hex in it."""
+    user, session, version, _, _, host = ["-", "", "", "", "", "", *value.split()][-6:]
+    return Origin(_number(session), _number(version), host, user)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 40 else 0
 
 
 def _parse_connection(value: str) -> str:

@@ -81,6 +81,10 @@ class RtpSession:
         self.receiver.push_other(packet, now)
         return self._keys_in.read(packet.timestamp, packet.payload)
 
+    def pass_over(self, packet: Packet, now: float) -> None:
+        """Count a packet of a kind that was not agreed on."""
+        self.receiver.push_other(packet, now)
+
     def take_noise(self, packet: Packet, now: float) -> None:
         """Take a packet of comfort noise."""
         self.receiver.push_noise(packet, now)

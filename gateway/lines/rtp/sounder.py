@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gateway.lines.rtp.codecs import Codec
+from gateway.lines.rtp.codecs import KEYS_CLOCK, Codec
 from gateway.lines.rtp.coder import Coder
 from gateway.lines.rtp.dtmf import KeyWriter
 from gateway.lines.rtp.packet import Sender
@@ -30,6 +30,8 @@ class Sending:
     "payload type of pressed keys; None: it takes none"
     ptime_ms: int = 20
     "how much sound in a packet"
+    keys_clock: int = KEYS_CLOCK
+    "in which the length of a key is counted"
 
 
 class Sounder:
@@ -55,17 +57,19 @@ class Sounder:
         self._start: float | None = None
         self._paused = False
         self._sending = sending
+        self.keys.tune(sending.keys_clock)
         self._begin(sending)
 
     def use(self, sending: Sending) -> None:
         """Go on in another way; what the codec knows is kept as long as the codec is."""
         before, self._sending = self._sending, sending
+        if sending.keys_clock != before.keys_clock:
+            self.keys.tune(sending.keys_clock)
         if sending.codec != before.codec or sending.ptime_ms != before.ptime_ms:
             self._begin(sending)
 
     def _begin(self, sending: Sending) -> None:
         self._coder = self._coders(sending.codec)
-        self.keys.tune(sending.codec.clock)
         self._buffer = b""
         self._settled = b""
         "the payload of silence, once the encoder gives no other"

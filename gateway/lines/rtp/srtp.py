@@ -14,6 +14,15 @@ _PROFILES = {
 }
 
 
+_TAGS = {
+    "AES_CM_128_HMAC_SHA1_80": (10, 10),
+    "AES_CM_128_HMAC_SHA1_32": (4, 10),
+    "AEAD_AES_128_GCM": (0, 0),
+    "AEAD_AES_256_GCM": (0, 0),
+}
+"""Bytes of the tag behind an identifier, in RTP and RTCP (RFC 3711, 3.1; RFC 7714, 8.2)."""
+
+
 def _session(key: Crypto, direction: int) -> Session:
     policy = Policy(key=key.key, ssrc_type=direction, srtp_profile=_PROFILES[key.suite])
     # RFC 3711, section 3.3.2: at least 64; 20 ms packets reordered by more than that are useless.
@@ -28,6 +37,8 @@ class SecureStream:
         self._keys: tuple[Crypto | None, Crypto | None] = (None, None)
         self._out: Session | None = None
         self._in: Session | None = None
+        self._named: Crypto | None = None
+        "their key, when their packets carry its identifier"
 
     @property
     def active(self) -> bool:
@@ -40,6 +51,7 @@ class SecureStream:
             self._out = _session(send, Policy.SSRC_ANY_OUTBOUND) if send else None
         if receive != self._keys[1]:
             self._in = _session(receive, Policy.SSRC_ANY_INBOUND) if receive else None
+        self._named = receive if receive is not None and receive.identifier else None
         self._keys = (send, receive)
 
     def protect(self, packet: bytes, rtcp: bool = False) -> bytes:
@@ -53,8 +65,22 @@ class SecureStream:
         """Decrypt what comes in; None when it is not from who has the key, or a repetition."""
         if self._in is None:
             return packet
+        if self._named is not None:
+            packet = _without_identifier(packet, self._named, rtcp)
         try:
             plain = self._in.unprotect_rtcp(packet) if rtcp else self._in.unprotect(packet)
         except (Error, ValueError):
             return None
         return bytes(plain)
+
+
+def _without_identifier(packet: bytes, key: Crypto, rtcp: bool) -> bytes:
+    """Take out the identifier of the key, which libsrtp's Python side knows nothing of.
+
+    A packet without the right one stays as it is: the key alone decides whether it is believed.
+    """
+    end = len(packet) - _TAGS[key.suite][rtcp]
+    begin = end - len(key.identifier)
+    if begin < 12 or packet[begin:end] != key.identifier:
+        return packet
+    return packet[:begin] + packet[end:]

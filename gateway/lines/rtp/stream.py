@@ -68,14 +68,17 @@ class RtpStream:
             _sending(agreement), self.form, numbers, settings.session, draw, position
         )
         self._rtcp = agreement.remote_rtcp
+        self._former_rtcp: Address | None = None
         self.last_heard: float | None = None
 
-    def use(self, agreement: Agreement) -> None:
+    def use(self, agreement: Agreement, now: float) -> None:
         """Go on under a new agreement."""
         self.session.sounder.use(_sending(agreement))
-        self.latch.expect(agreement.remote)
+        self.latch.expect(agreement.remote, now)
         self.secure.use(agreement.send_key, agreement.receive_key)
-        self._rtcp = agreement.remote_rtcp
+        if agreement.remote_rtcp != self.agreement.remote_rtcp:
+            # Reports of the old stream that are on their way do not turn ours back.
+            self._former_rtcp, self._rtcp = self._rtcp, agreement.remote_rtcp
         self.agreement = agreement
 
     @property
@@ -104,7 +107,12 @@ class RtpStream:
             packet = Packet.parse(plain)
         except ValueError:
             return None
-        if not self._expected(packet.type) or not self.latch.admits(
+        if not self._expected(packet.type):
+            if source == self.latch.target:
+                # It says nothing here, and is no loss: a key or a codec that nobody agreed on.
+                self.session.pass_over(packet, now)
+            return None
+        if not self.latch.admits(
             source, packet.ssrc, packet.sequence, now, proven=self.secure.active
         ):
             return None
@@ -133,7 +141,8 @@ class RtpStream:
     def _heard_report(self, data: bytes, source: Address, now: float) -> None:
         if self.session.take_report(data, now):
             self.last_heard = now
-            if not self.agreement.rtcp_mux and self.latch.locked:
+            moved = source != self._former_rtcp or source == self.agreement.remote_rtcp
+            if not self.agreement.rtcp_mux and self.latch.locked and moved:
                 self._rtcp = source
 
     def hear(self, now: float) -> AudioFrame | None:
@@ -174,7 +183,13 @@ class RtpStream:
 
 
 def _sending(agreement: Agreement) -> Sending:
-    return Sending(agreement.codec, agreement.send_type, agreement.keys_send, agreement.ptime_ms)
+    return Sending(
+        agreement.codec,
+        agreement.send_type,
+        agreement.keys_send,
+        agreement.ptime_ms,
+        agreement.keys_clock,
+    )
 
 
 def _to_somebody(datagrams: list[Datagram]) -> list[Datagram]:

@@ -176,8 +176,8 @@ class SipLeg:
 
     def agree(self, agreement: Agreement) -> None:
         """Go on under a new agreement: hold, resume, another address."""
-        self._stream.use(agreement)
         self._since = self._loop.time()
+        self._stream.use(agreement, self._since)
         held, self._held = self._held, not self._stream.sends
         if held == self._held or not self._post.attached:
             return

@@ -42,13 +42,24 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """One section of an offer, and whether it is taken; the others are refused in their place."""
+
+    kind: str
+    mid: str
+    taken: bool
+    protocol: str
+    formats: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Agreed:
     """What both ends can do."""
 
     codec: Codec
     payload_type: int
-    keys_type: int | None
-    "payload type of pressed keys"
+    keys: tuple[int, int] | None
+    "payload type of pressed keys, and its clock"
     channel_mid: str | None
     "None: the page has no data channel"
     channel_port: int
@@ -56,8 +67,10 @@ class Agreed:
     "the page wants to hear the agent; one that only sends is a WHIP client"
     ice: IceParameters
     fingerprints: tuple[Fingerprint, ...]
-    sections: tuple[tuple[str, str], ...]
-    "kind and mid of every section of the offer, in its order"
+    sections: tuple[Section, ...]
+    "every section of the offer, in its order"
+    bundled: bool
+    "the offer groups them (RFC 8843)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +93,9 @@ def read_offer(body: bytes, codecs: Sequence[str]) -> Agreed:
     """
     offer = Description.parse(body)
     audio = _one(offer, "audio")
-    channel = next((m for m in offer.media if m.kind == "application"), None)
-    _check_bundle(offer)
+    channel = next((m for m in offer.media if m.kind == "application" and _is_open(m)), None)
+    taken = [media for media in (audio, channel) if media is not None]
+    bundle = _check_bundle(offer, taken)
     codec, payload_type = _choose(audio, codecs)
     direction = offer.direction_of(audio)
     if direction not in ("sendrecv", "sendonly"):
@@ -98,16 +112,25 @@ def read_offer(body: bytes, codecs: Sequence[str]) -> Agreed:
         direction == "sendrecv",
         read_ice(offer, audio),
         _fingerprints(offer, audio),
-        tuple((m.kind, m.get("mid") or str(number)) for number, m in enumerate(offer.media)),
+        tuple(
+            Section(
+                media.kind,
+                media.get("mid") or str(number),
+                any(media is one for one in taken),
+                media.protocol,
+                media.formats,
+            )
+            for number, media in enumerate(offer.media)
+        ),
+        bool(bundle),
     )
 
 
 def _one(offer: Description, kind: str) -> Media:
-    found = [media for media in offer.media if media.kind == kind]
-    if len(found) != 1:
-        raise UnacceptableError(f"{len(found)} {kind} sections; there must be one")
-    if any(media.kind not in ("audio", "application") for media in offer.media):
-        raise UnacceptableError("only sound and a data channel are taken")
+    """Find the section that the call is made of; others, a camera's for one, are not needed."""
+    found = [media for media in offer.media if media.kind == kind and _is_open(media)]
+    if not found:
+        raise UnacceptableError(f"no {kind} section that is open; there must be one")
     media = found[0]
     if media.get("rtcp-mux") is None:
         raise UnacceptableError("a=rtcp-mux is missing")
@@ -116,12 +139,22 @@ def _one(offer: Description, kind: str) -> Media:
     return media
 
 
-def _check_bundle(offer: Description) -> None:
-    bundle = next((v for k, v in offer.attributes if k == "group" and v), None) or ""
-    kind, *mids = bundle.split()
-    wanted = [m.get("mid") for m in offer.media]
-    if len(offer.media) > 1 and (kind != "BUNDLE" or not set(wanted) <= set(mids)):
-        raise UnacceptableError("all sections must be in one BUNDLE group")
+def _is_open(media: Media) -> bool:
+    """Whether a section is not refused already; one with port 0 may lean on another's (8843, 6)."""
+    return bool(media.port) or media.get("bundle-only") is not None
+
+
+def _bundle(offer: Description) -> list[str]:
+    """Give the mids of the sections that share one transport."""
+    groups = (v.split() for k, v in offer.attributes if k == "group" and v)
+    return next((mids for kind, *mids in groups if kind == "BUNDLE"), [])
+
+
+def _check_bundle(offer: Description, taken: Sequence[Media]) -> list[str]:
+    mids = _bundle(offer)
+    if len(taken) > 1 and not {media.get("mid") for media in taken} <= set(mids):
+        raise UnacceptableError("sound and data channel must be in one BUNDLE group")
+    return mids
 
 
 def _choose(audio: Media, codecs: Sequence[str]) -> tuple[Codec, int]:
@@ -134,8 +167,12 @@ def _choose(audio: Media, codecs: Sequence[str]) -> tuple[Codec, int]:
 
 
 def _attribute(offer: Description, media: Media, name: str) -> str | None:
-    """Give an attribute of a section, or of the session where the section has none."""
+    """Give an attribute of a section, of the one whose transport it shares, or of the session."""
     value = media.get(name)
+    mids = _bundle(offer)
+    if value is None and media.get("mid") in mids:
+        first = next((one for one in offer.media if one.get("mid") == mids[0]), media)
+        value = first.get(name)
     return value if value is not None else dict(offer.attributes).get(name)
 
 
@@ -150,9 +187,10 @@ def read_ice(offer: Description, media: Media) -> IceParameters:
 
 
 def _fingerprints(offer: Description, media: Media) -> tuple[Fingerprint, ...]:
-    lines = media.all("fingerprint") or [
-        value for key, value in offer.attributes if key == "fingerprint" and value
-    ]
+    lines = media.all("fingerprint")
+    if not lines:
+        one = _attribute(offer, media, "fingerprint")
+        lines = [one] if one else []
     found: list[Fingerprint] = []
     for line in lines:
         digest, _, value = line.partition(" ")
@@ -176,7 +214,7 @@ def write_answer(agreed: Agreed, ours: Ours) -> bytes:
 
     This is where it is not RFC 9725, whose server only receives.
     """
-    mids = " ".join(mid for _, mid in agreed.sections)
+    mids = " ".join(section.mid for section in agreed.sections if section.taken)
     host, port = _default(ours.ice)
     common = (
         ("ice-ufrag", ours.ice.ufrag),
@@ -186,30 +224,29 @@ def write_answer(agreed: Agreed, ours: Ours) -> bytes:
     )
     places = tuple(("candidate", one) for one in ours.ice.candidates)
     ends: Attributes = (*places, ("end-of-candidates", None))
-    media = tuple(
-        Media("audio", port, "UDP/TLS/RTP/SAVPF", _formats(agreed), host, attributes)
-        if kind == "audio"
-        else Media(
-            "application",
-            port,
-            "UDP/DTLS/SCTP",
-            ("webrtc-datachannel",),
-            host,
-            (
-                ("mid", mid),
-                *common,
-                ("sctp-port", str(CHANNEL_PORT)),
-                ("max-message-size", str(MESSAGE_MOST)),
-            ),
-        )
-        for kind, mid in agreed.sections
-        for attributes in [(("mid", mid), *common, *_sound(agreed, ours), *ends)]
-    )
+    media: list[Media] = []
+    for section in agreed.sections:
+        attributes: Attributes = (("mid", section.mid), *common)
+        if not section.taken:
+            # RFC 8829, section 5.3.1; RFC 3264, section 6: refused in its place.
+            refused: Attributes = (("mid", section.mid), ("inactive", None))
+            media.append(Media(section.kind, 0, section.protocol, section.formats, host, refused))
+        elif section.kind == "audio":
+            attributes = (*attributes, *_sound(agreed, ours), *ends)
+            media.append(
+                Media("audio", port, "UDP/TLS/RTP/SAVPF", _formats(agreed), host, attributes)
+            )
+        else:
+            limits = (("sctp-port", str(CHANNEL_PORT)), ("max-message-size", str(MESSAGE_MOST)))
+            attributes = (*attributes, *limits)
+            channel = ("webrtc-datachannel",)
+            media.append(Media("application", port, "UDP/DTLS/SCTP", channel, host, attributes))
+    group: Attributes = (("group", f"BUNDLE {mids}"),) if agreed.bundled else ()
     return Description(
         Origin(ours.session, 2, "0.0.0.0"),
         host,
-        media,
-        (("group", f"BUNDLE {mids}"), ("msid-semantic", " WMS *")),
+        tuple(media),
+        (*group, ("msid-semantic", " WMS *")),
     ).encode()
 
 
@@ -222,7 +259,7 @@ def _default(ice: IceParameters) -> tuple[str, int]:
 
 
 def _formats(agreed: Agreed) -> tuple[str, ...]:
-    keys = () if agreed.keys_type is None else (str(agreed.keys_type),)
+    keys = () if agreed.keys is None else (str(agreed.keys[0]),)
     return (str(agreed.payload_type), *keys)
 
 
@@ -237,11 +274,9 @@ def _sound(agreed: Agreed, ours: Ours) -> Attributes:
         # RFC 7587, section 6.1: what we decode at, one channel, and copies against loss.
         wanted = f"minptime=10;useinbandfec=1;stereo=0;maxplaybackrate={ours.rate}"
         lines.append(("fmtp", f"{number} {wanted}"))
-    if agreed.keys_type is not None:
-        lines += [
-            ("rtpmap", f"{agreed.keys_type} telephone-event/{codec.clock}"),
-            ("fmtp", f"{agreed.keys_type} 0-15"),
-        ]
+    if agreed.keys is not None:
+        number, clock = agreed.keys
+        lines += [("rtpmap", f"{number} telephone-event/{clock}"), ("fmtp", f"{number} 0-15")]
     lines += [("ptime", "20"), ("msid", f"parley {ours.cname}")]
     lines.append(("ssrc", f"{ours.ssrc} cname:{ours.cname}"))
     return tuple(lines)

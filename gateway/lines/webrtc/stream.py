@@ -75,8 +75,10 @@ class PageStream:
             return None
         if packet.type == self._agreed.payload_type:
             self._session.take_sound(packet, self._agreed.codec, now)
-        elif packet.type == self._agreed.keys_type:
+        elif self._agreed.keys is not None and packet.type == self._agreed.keys[0]:
             return self._session.take_key(packet, now)
+        else:
+            self._session.pass_over(packet, now)
         return None
 
     def receive_report(self, data: bytes, now: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gateway.lines.rtp.offer import NotAcceptable
+from gateway.lines.rtp.offer import Agreement, Negotiation, NotAcceptable
 from gateway.lines.sip.dialogs.dialog import Dialog, response_tag
 from gateway.lines.sip.dialogs.reliable import Acknowledger
 from gateway.lines.sip.dialogs.session import DialogSession
@@ -146,14 +146,13 @@ class Placing:
         fork = self._fork(response)
         effects: list[CallEffect] = []
         if fork is not None:
-            body = sdp_of(response)
-            if body and fork.shared.media.offering:
-                try:
-                    agreement = fork.shared.media.accept(body)
+            try:
+                agreement = _answer(fork.shared.media, sdp_of(response))
+                if agreement is not None:
                     effects.append(MediaAgreed(agreement, early=True))
-                except NotAcceptable as error:
-                    # The final response may bring a better one.
-                    effects.append(MediaRefused(str(error)))
+            except NotAcceptable as error:
+                # The final response may bring a better one.
+                effects.append(MediaRefused(str(error)))
             ack = self._acknowledger.take(fork.dialog.remote.tag, response)
             if ack is not None:
                 request = fork.dialog.request("PRACK")
@@ -219,6 +218,8 @@ class Placing:
         try:
             if media.offering:
                 media.accept(body)
+            else:
+                media.amend(body)
         except NotAcceptable as error:
             over = Over("failure", "failed", 488, str(error))
             hung_up = session.hang_up(HangUp(str(error), 88), over)
@@ -284,6 +285,13 @@ class Placing:
     def _next_sequence(self) -> int:
         self._sequence += 1
         return self._sequence
+
+
+def _answer(media: Negotiation, body: bytes) -> Agreement | None:
+    """Take what a provisional response describes; None: nothing new."""
+    if not body:
+        return None
+    return media.accept(body) if media.offering else media.amend(body)
 
 
 def outcome_of(code: int) -> Outcome:

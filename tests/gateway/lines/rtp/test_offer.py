@@ -158,6 +158,37 @@ def test_keys_have_the_number_of_each_side() -> None:
     assert agreed.codec.name == "pcma"
 
 
+def test_keys_beside_opus_may_have_the_clock_that_everybody_has() -> None:
+    it = negotiation(codecs=("opus", "pcmu"))
+    offer = description(
+        "m=audio 4000 RTP/AVP 96 101",
+        "a=rtpmap:96 opus/48000/2",
+        "a=rtpmap:101 telephone-event/8000",
+    )
+    agreed, answer = answered(offer, it)
+    assert (agreed.codec.name, agreed.keys_send, agreed.keys_clock) == ("opus", 101, 8000)
+    assert "101 telephone-event/8000" in answer.media[0].all("rtpmap")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "o=- 103bdb6f 1 IN IP4 192.0.2.7",
+        "o=- 0X103bdb6f 1 IN IP4 192.0.2.7",
+        "o=Some Long Name 0 0 IN IP4 192.0.2.7",
+        "o=",
+        "o=- -1 99999999999999999999999999999999999999999999999999 IN IP4 192.0.2.7",
+    ],
+)
+def test_whatever_is_written_into_the_origin_the_call_is_taken(origin: str) -> None:
+    offer = description("m=audio 4000 RTP/AVP 0").decode().splitlines()
+    (own,) = (line for line in offer if line.startswith("o="))
+    for odd in (origin, None):
+        lines = [odd if line == own else line for line in offer]
+        text = "\r\n".join(line for line in lines if line is not None) + "\r\n"
+        assert answered(text.encode())[0].codec.name == "pcmu"
+
+
 def test_keys_with_another_clock_are_none() -> None:
     lines = ("a=rtpmap:101 telephone-event/16000",)
     assert answered(description("m=audio 4000 RTP/AVP 0 101", *lines))[0].keys_send is None
@@ -234,7 +265,10 @@ def test_encryption_is_refused_or_demanded(offer: bytes, srtp: str, wanted: bool
 @pytest.mark.parametrize(
     "line",
     [
-        f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY}|2^31|1:4",  # a master key identifier
+        f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY}|2^31|1:0",
+        f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY}|2^31|999:1",
+        f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY}|2^31|x:4",
+        f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY}|2^31|1:4|2:4",
         f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY[:-4]}",
         "1 AES_CM_128_HMAC_SHA1_80 inline:***",
         f"1 AES_CM_128_HMAC_SHA1_80 inline:{KEY} UNENCRYPTED_SRTP",
@@ -248,7 +282,7 @@ def test_crypto_lines_that_cannot_be_used(line: str) -> None:
 @given(st.sampled_from(sorted(SUITES)), st.integers(0, 999_999_999), st.data())
 def test_a_crypto_line_survives_the_wire(suite: str, tag: int, data: st.DataObject) -> None:
     key = data.draw(st.binary(min_size=SUITES[suite], max_size=SUITES[suite]))
-    one = Crypto(tag, suite, key)
+    one = Crypto(tag, suite, key, data.draw(st.binary(max_size=8)))
     assert Crypto.parse(str(one)) == one
     assert key.hex() not in repr(one)
     assert str(key) not in repr(one)

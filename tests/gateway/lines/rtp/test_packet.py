@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,6 +181,31 @@ def test_what_is_encrypted_on_one_side_is_read_on_the_other(suite: str) -> None:
     assert near.unprotect(far.protect(report, rtcp=True), rtcp=True) == report
 
 
+@pytest.mark.parametrize(
+    ("suite", "tags"),
+    [
+        ("AES_CM_128_HMAC_SHA1_80", (10, 10)),
+        ("AES_CM_128_HMAC_SHA1_32", (4, 10)),
+        ("AEAD_AES_256_GCM", (0, 0)),
+    ],
+)
+def test_packets_that_name_their_key_are_read_and_those_that_name_another_are_not(
+    suite: str, tags: tuple[int, int]
+) -> None:
+    """RFC 3711, section 3.1: the identifier stands before the tag."""
+    key = bytes(range(SUITES[suite]))
+    far, near = SecureStream(), SecureStream()
+    far.use(Crypto(1, suite, key), None)
+    near.use(None, Crypto.parse(f"1 {suite} inline:{base64.b64encode(key).decode()}|2^31|258:4"))
+    for rtcp_too, tag in zip((False, True), tags, strict=True):
+        plain = rtcp.encode(rtcp.Report(9), "n") if rtcp_too else Packet(0, 1, 1, 9, b"a").encode()
+        wire = far.protect(plain, rtcp=rtcp_too)
+        end = len(wire) - tag
+        for name, wanted in ((b"\0\0\1\3", None), (b"\0\0\1\2", plain)):
+            named = wire[:end] + name + wire[end:]
+            assert near.unprotect(named, rtcp=rtcp_too) == wanted
+
+
 def test_a_key_that_stays_keeps_its_context() -> None:
     one = Crypto(1, "AES_CM_128_HMAC_SHA1_80", bytes(30))
     near, far = SecureStream(), SecureStream()
@@ -283,8 +310,48 @@ def test_who_shows_the_key_later_from_where_they_are_is_not_taken_over_by_the_de
 def test_a_new_description_opens_the_latch() -> None:
     it = Latch(HOME, "192.0.2.9")
     it.admits(HOME, 1, 1, 0.0)
-    it.expect(NAT)
+    it.expect(NAT, 0.05)
     assert it.target == NAT
     assert it.admits(NAT, 1, 2, 0.1)
-    it.expect(NAT)
+    it.expect(NAT, 0.05)
     assert it.locked
+
+
+MOVED = ("198.51.100.20", 5000)
+
+
+@pytest.mark.parametrize("proven", [False, True])
+@pytest.mark.parametrize("moved", [MOVED, SAME_HOST])
+def test_the_old_stream_is_heard_until_the_new_one_comes_and_is_never_sent_to(
+    proven: bool, moved: tuple[str, int]
+) -> None:
+    it = Latch(HOME, "192.0.2.9")
+    assert it.admits(HOME, 1, 1, 0.0, proven=proven)
+    it.expect(moved, 1.0)
+    for number in range(500):
+        assert it.admits(HOME, 1, number, 1.0 + number / 50, proven=proven)
+        assert it.target == moved
+    assert it.admits((moved[0], 4711), 2, 1, 12.0, proven=proven)
+    assert not it.admits(HOME, 1, 600, 12.1, proven=proven)
+    assert it.target == (moved[0], 4711)
+
+
+def test_a_telephone_behind_a_nat_may_name_another_port_of_its_own_and_stay() -> None:
+    it = Latch(("10.0.0.5", 4000), "198.51.100.7")
+    assert it.admits(NAT, 1, 1, 0.0)
+    it.expect(("10.0.0.5", 4002), 1.0)
+    assert it.admits(NAT, 1, 2, 1.1)
+    assert it.target == ("10.0.0.5", 4002)
+    assert it.admits(NAT, 1, 3, 1.1 + REOPEN_SECONDS)
+    assert it.target == NAT
+
+
+def test_a_description_that_takes_back_the_former_address_is_followed_too() -> None:
+    it = Latch(HOME, "192.0.2.9")
+    it.admits(HOME, 1, 1, 0.0)
+    it.expect(("0.0.0.0", 4000), 1.0)
+    it.admits(HOME, 1, 2, 1.1)
+    assert it.target == ("0.0.0.0", 4000)
+    it.expect(HOME, 2.0)
+    assert it.admits(HOME, 1, 3, 2.1)
+    assert it.target == HOME

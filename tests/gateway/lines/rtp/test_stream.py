@@ -276,6 +276,19 @@ def test_comfort_noise_is_no_sound_and_no_loss() -> None:
     assert received == expected
 
 
+def test_packets_of_a_kind_that_nobody_agreed_on_are_no_loss() -> None:
+    """A switch that sends its keys in the type it has always sent them in."""
+    it = wire()
+    it.play(tone(440, 0.5))
+    for _ in range(10):
+        event = it.near.session.sounder.sender.event(97, b"\x05\x0a\x00\xa0", 7, False)
+        it._carry(Datagram(event, B))
+        it.play(tone(440, 0.02))
+    it.play(tone(440, 0.5))
+    quality = it.far.session.quality(it.now)
+    assert (quality.lost, quality.concealed) == (0, 0.0)
+
+
 def test_another_source_goes_on_where_the_first_ended() -> None:
     it = wire()
     it.play(tone(440, 1.0))

@@ -36,8 +36,8 @@ def test_a_codec_that_changes_within_a_call_keeps_the_rate_and_the_pitch(
     rate = it.near.form.rate
     it.play(tone(440, 1.0, rate))
     one, other = agreements(codecs=(then,))
-    it.near.use(one)
-    it.far.use(other)
+    it.near.use(one, it.now)
+    it.far.use(other, it.now)
     it.play(tone(440, 2.0, rate))
     assert it.near.form.rate == rate
     assert {frame.rate for frame in it.heard} == {rate}
@@ -51,8 +51,8 @@ def test_keys_are_pressed_in_the_clock_of_the_codec_that_is_used_now() -> None:
     it = wire()
     it.play(tone(440, 0.2))
     one, other = agreements(codecs=("opus",))
-    it.near.use(one)
-    it.far.use(other)
+    it.near.use(one, it.now)
+    it.far.use(other, it.now)
     it.play(tone(440, 0.2))
     before = len(it.packets)
     assert it.near.press("5")

@@ -38,7 +38,7 @@ async def test_a_token_is_not_used_up_by_a_call_that_cannot_be() -> None:
     parties = Parties()
     async with serving(parties) as served:
         token = await served.token()
-        assert (await served.offer("v=0\r\n", token)).status_code == 400
+        assert (await served.offer("v=1\r\n", token)).status_code == 400
         parties.refusal = Refusal("busy", 7, "All lines are busy.")
         busy = await served.offer(token=token)
         assert busy.status_code == 503
@@ -199,10 +199,13 @@ async def test_what_is_no_offer_is_refused(kind: str, body: str, status: int) ->
         assert not served.line.calls.sessions
 
 
-async def test_an_offer_of_video_is_unacceptable() -> None:
+async def test_an_offer_of_a_camera_alone_is_unacceptable_and_one_with_sound_is_taken() -> None:
     async with serving() as served:
-        offer = (await browser_offer()).replace("m=application", "m=video")
-        assert (await served.offer(offer)).status_code == 422
+        offer = await browser_offer()
+        assert (await served.offer(offer.replace("m=audio", "m=video"))).status_code == 422
+        taken = await served.offer(offer.replace("m=application", "m=video"))
+        assert taken.status_code == 201
+        assert "m=video 0 " in taken.text
 
 
 async def test_an_unknown_agent_is_not_found() -> None:
