@@ -41,6 +41,8 @@ class CallInfo:
     codec: str = "pcmu"
     "wire form of the line: `pcmu`, `pcma`, `l16`"
     direction: Literal["inbound", "outbound"] = "inbound"
+    screened: bool = False
+    "it was placed, and its line tells of an answering machine's beep"
     variables: Json = field(default_factory=dict)
     "line headers, stream parameters, widget metadata"
 
@@ -78,7 +80,6 @@ class Heard:
 class CallStarted:
     """The leg is up; sound may flow."""
 
-    info: CallInfo
     recording: str | None = None
     "name of the file that holds it, where it is recorded"
 
@@ -116,14 +117,8 @@ class CallerGone:
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredBy:
-    """Who or what answered a call that was placed, as far as can be heard."""
-
-    kind: Literal["person", "machine", "silence", "beep"]
-    "`beep` follows `machine`: now it records"
-    words: int = 0
-    seconds: float = 0.0
-    "of the greeting; for a beep, since the answer"
+class BeepHeard:
+    """A tone as answering machines give it before they record is over."""
 
 
 @dataclass(frozen=True, slots=True)

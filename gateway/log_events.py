@@ -122,11 +122,11 @@ class AnsweredByLogged(_Logged, frozen=True, kw_only=True):
     """Who or what answered a call that was placed, as far as can be heard."""
 
     kind: Literal["person", "machine", "silence", "beep"]
-    "`beep` follows `machine`: now it records"
-    words: int
-    "of the greeting"
+    "`silence`: nobody speaks; `beep`: the machine records now"
+    evidence: Literal["voice", "words", "beep", "silence"] | None = None
+    "by what it was told: how long they spoke, what they said, a beep, or that nothing came"
     seconds: Seconds
-    "length of the greeting; for a beep, since the answer"
+    "since the answer"
 
 
 class CallerSpokeLogged(_Logged, frozen=True, kw_only=True):

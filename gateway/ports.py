@@ -11,11 +11,11 @@ from typing import Literal, Protocol
 
 from gateway.events import (
     AgentAudio,
-    AnsweredBy,
     BackendCommand,
     BackendLost,
     BackendReady,
     BackendTurn,
+    BeepHeard,
     CallerAnswered,
     CallerGone,
     CallerKey,
@@ -48,7 +48,7 @@ LineEvent = (
     | CallReleased
     | TransferEnded
     | EndAsked
-    | AnsweredBy
+    | BeepHeard
 )
 BackendEvent = (
     CallerWords

@@ -47,6 +47,7 @@ class Lexicon:
     answers: frozenset[Phrase] = frozenset()
     digits: frozenset[Phrase] = frozenset()
     articles: frozenset[Phrase] = frozenset()
+    recorded: frozenset[Phrase] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,12 @@ def nod(text: str, seconds: float, lists: Lexicon) -> Nod:
 def over(words: list[str], lists: Lexicon) -> bool:
     """Say whether words say nothing but yes or no, or round something off."""
     return _covered(words, lists.openers | lists.answers) or _ends(words, lists.closing_phrases)
+
+
+def recorded(text: str, lists: Lexicon) -> bool:
+    """Say whether words are those of an answering machine's greeting; people do not say them."""
+    words = split(text)
+    return any(_starts(words[at:], lists.recorded) for at in range(len(words)))
 
 
 def distinct(text: str) -> int:

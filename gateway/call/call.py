@@ -242,7 +242,7 @@ class Call:
                 )
                 self.conversation.state.traits = answering.begin(group)
                 recording = self._track.name if self._track is not None else None
-                self.post(CallStarted(self.leg.info, recording))
+                self.post(CallStarted(recording))
                 self.leg.attach(self)
                 await self._over.wait()
                 answering.close()

@@ -26,6 +26,9 @@ class FixedLines:
     "of something that took long, where the model does not tell it; so are the next two"
     failed: str = "I'm sorry, that did not work."
     unsure: str = "I'm sorry, I cannot tell whether that went through."
+    voicemail: str = ""
+    "left after the beep where a machine takes a call that was placed; empty: the model's own words"
+    transfer_failed: str = "I'm sorry, nobody could take the call. How else can I help?"
     draining: str = "I'm sorry, I have to end this call now. Please call again in a minute."
 
     hear_out: tuple[Literal["greeting", "filler", "line", "goodbye"], ...] = ()
@@ -44,6 +47,8 @@ class FixedLines:
             self.done,
             self.failed,
             self.unsure,
+            self.voicemail,
+            self.transfer_failed,
             self.draining,
         )
         return tuple(line for line in lines if line)

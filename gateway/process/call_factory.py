@@ -61,7 +61,7 @@ class CallFactory:
         stream = ContinuousStream(info.rate, leg.behind)
         note = engaged.note(info)
         known = () if note is None else (note,)
-        conversation = Conversation(engaged.conversation, UNKNOWN, known, info.call_id)
+        conversation = Conversation(info, engaged.conversation, UNKNOWN, known)
         assessor = self._assessor if engaged.turns.profile.means != "silence" else None
         hearing = Hearing(
             stream,

@@ -231,7 +231,7 @@ class Caller:
         info = CallInfo(call_id, "twilio", "test", rate=RATE)
         self.leg = FakeLeg(info)
         known = (Entry("note", note),) if note else ()
-        conversation = Conversation(self.settings, BackendTraits(), known, call_id)
+        conversation = Conversation(info, self.settings, BackendTraits(), known)
 
         def make(name: str) -> Backend:
             return Cascade(parts.recogniser, parts.model, parts.voice, parts.cascade)

@@ -49,13 +49,14 @@ class Playbook:
         self,
         settings: ConversationSettings | None = None,
         traits: BackendTraits | None = None,
+        info: CallInfo | None = None,
     ) -> None:
         self.now = 100.0
         self.effects: list[Effect] = []
         self.machine = Conversation(
+            info or CallInfo("c1", "twilio", "test", rate=RATE),
             settings or ConversationSettings(tools=(LOOKUP, BOOK)),
             traits or BackendTraits(),
-            call_id="c1",
         )
 
     def happens(self, event: Event, after: float = 0.0) -> list[Effect]:
@@ -67,7 +68,7 @@ class Playbook:
 
     def start(self) -> Speak:
         """Begin the call; give the greeting."""
-        effects = self.happens(CallStarted(CallInfo("c1", "twilio", "test", rate=RATE)))
+        effects = self.happens(CallStarted())
         (greeting,) = only(effects, Speak)
         return greeting
 

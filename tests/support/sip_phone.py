@@ -96,11 +96,12 @@ class _Sound:
 
 
 class SipPhone:
-    """Places one call."""
+    """Places one call, or answers one."""
 
     def __init__(self, port: int) -> None:
         """`port` is the gateway's, on UDP."""
         self.gone = asyncio.Event()
+        self.answered = asyncio.Event()
         self.reason = ""
         "of the gateway's BYE"
         self._far = ("127.0.0.1", port)
@@ -115,6 +116,20 @@ class SipPhone:
 
     async def call(self, how: How | None = None) -> None:
         """Call and wait until somebody answers; `how`: the call begins on hold."""
+        await self._open()
+        if how is None:
+            await self._offer("sendrecv", "127.0.0.1")
+        else:
+            await self.hold(how)
+        self._sound.begin()
+
+    async def wait(self) -> str:
+        """Be there for one call, which is answered at once; give the address to be called at."""
+        await self._open()
+        host, port = self._socket.get_extra_info("sockname")[:2]
+        return f"sip:machine@{host}:{port}"
+
+    async def _open(self) -> None:
         loop, home = asyncio.get_running_loop(), ("127.0.0.1", 0)
         self._socket, _ = await loop.create_datagram_endpoint(
             lambda: _Datagrams(self._message), home
@@ -122,11 +137,6 @@ class SipPhone:
         self._sound.socket, _ = await loop.create_datagram_endpoint(
             lambda: _Datagrams(self._sound.take), home
         )
-        if how is None:
-            await self._offer("sendrecv", "127.0.0.1")
-        else:
-            await self.hold(how)
-        self._sound.begin()
 
     def say(self, pcm: bytes) -> None:
         """Speak, while something else may be done."""
@@ -194,22 +204,22 @@ class SipPhone:
     async def _offer(self, direction: str, host: str) -> None:
         dialog = self._dialog
         dialog.sequence += 1
-        port = self._sound.socket.get_extra_info("sockname")[1]
-        body = (
-            f"v=0\r\no=- 7 {dialog.sequence} IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 {host}\r\n"
-            f"t=0 0\r\nm=audio {port} RTP/AVP 0\r\na={direction}\r\n"
-        )
-        self._send("INVITE", body)
+        self._send("INVITE", self._described(direction, host))
         async with asyncio.timeout(10):
             while (response := await self._responses.get()).startswith("SIP/2.0 1"):
                 pass
         assert response.startswith("SIP/2.0 200"), response
         dialog.to = _header(response, "To")
         dialog.target = _header(response, "Contact").strip("<>")
-        found = re.search(r"m=audio (\d+)", response)
-        assert found is not None
-        self._sound.far = ("127.0.0.1", int(found[1]))
+        self._sound.far = _sound_port(response)
         self._send("ACK")
+
+    def _described(self, direction: str, host: str) -> str:
+        port = self._sound.socket.get_extra_info("sockname")[1]
+        return (
+            f"v=0\r\no=- 7 {self._dialog.sequence} IN IP4 127.0.0.1\r\ns=-\r\n"
+            f"c=IN IP4 {host}\r\nt=0 0\r\nm=audio {port} RTP/AVP 0\r\na={direction}\r\n"
+        )
 
     def _send(self, method: str, body: str = "") -> None:
         host, port = self._socket.get_extra_info("sockname")[:2]
@@ -228,21 +238,42 @@ class SipPhone:
         ]
         self._socket.sendto(("\r\n".join(lines) + "\r\n\r\n" + body).encode(), self._far)
 
+    def _answer(self, request: str) -> None:
+        copied = [
+            line
+            for line in request.split("\r\n\r\n")[0].split("\r\n")[1:]
+            if line.split(":")[0] in ("Via", "From", "To", "Call-ID", "CSeq")
+        ]
+        host, port = self._socket.get_extra_info("sockname")[:2]
+        body, head = "", []
+        if request.startswith("INVITE "):
+            body = self._described("sendrecv", "127.0.0.1")
+            copied = [f"{one};tag=m1" if one.startswith("To:") else one for one in copied]
+            head = [f"Contact: <sip:machine@{host}:{port}>", "Content-Type: application/sdp"]
+        ok = ["SIP/2.0 200 OK", *copied, *head, f"Content-Length: {len(body)}"]
+        self._socket.sendto(("\r\n".join(ok) + "\r\n\r\n" + body).encode(), self._far)
+
     def _message(self, data: bytes) -> None:
         text = data.decode()
         if text.startswith("SIP/2.0 "):
             self._responses.put_nowait(text)
             return
-        copied = [
-            line
-            for line in text.split("\r\n\r\n")[0].split("\r\n")[1:]
-            if line.split(":")[0] in ("Via", "From", "To", "Call-ID", "CSeq")
-        ]
-        ok = ["SIP/2.0 200 OK", *copied, "Content-Length: 0"]
-        self._socket.sendto(("\r\n".join(ok) + "\r\n\r\n").encode(), self._far)
+        if text.startswith("ACK "):
+            return
+        self._answer(text)
+        if text.startswith("INVITE "):
+            self._sound.far = _sound_port(text)
+            self._sound.begin()
+            self.answered.set()
         if text.startswith("BYE "):
             self.reason = _header(text, "Reason")
             self.gone.set()
+
+
+def _sound_port(message: str) -> tuple[str, int]:
+    found = re.search(r"m=audio (\d+)", message)
+    assert found is not None
+    return ("127.0.0.1", int(found[1]))
 
 
 def _header(message: str, name: str) -> str:

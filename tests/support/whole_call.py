@@ -195,9 +195,12 @@ class Whole:
 class WholeCalls:
     """An `Answer` that holds whole calls; its clock is started by whoever serves the line."""
 
-    def __init__(self, group: asyncio.TaskGroup, **settings: object) -> None:
-        """Hold calls in `group`; `settings` are of the conversations."""
+    def __init__(
+        self, group: asyncio.TaskGroup, words: str = "When are you open?", **settings: object
+    ) -> None:
+        """Hold calls in `group`; callers say `words`, `settings` are of the conversations."""
         self._group = group
+        self._words = words
         quiet = ConversationSettings(lines=FixedLines(greeting=""))
         self.settings = replace(quiet, **settings)  # type: ignore[arg-type]
         self.pacer = Pacer()
@@ -219,7 +222,7 @@ class WholeCalls:
         """Hold a call."""
         model, log, info = _Answers(), Log(), leg.info
         stream = ContinuousStream(info.rate, leg.behind)
-        conversation = Conversation(self.settings, BackendTraits(), (), info.call_id)
+        conversation = Conversation(info, self.settings, BackendTraits())
 
         def voice(hear: Callable[[VoiceScored], None]) -> VoiceStream:
             return _Loudness(info.rate, hear)
@@ -235,7 +238,7 @@ class WholeCalls:
             conversation,
             Hearing(stream, voice, None, TurnTaking(info.rate)),
             stream,
-            lambda name: Cascade(_SameWords("When are you open?"), model, _Scales()),
+            lambda name: Cascade(_SameWords(self._words), model, _Scales()),
             start,
             _ScaleLines(),
             Tools(),

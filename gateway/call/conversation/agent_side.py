@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import consent_side, recovery, rejoin, tool_side
-from gateway.call.conversation.again import SILENCE_SECONDS
+from gateway.call.conversation import consent_side, recovery, rejoin, screening, tool_side
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.speech import Utterance
 from gateway.call.conversation.state import AgentSide, CallState, Effects
+from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
 from gateway.events import (
     AgentAudio,
     AgentBeganSounding,
@@ -113,12 +113,11 @@ def _audio(state: CallState, event: AgentAudio, now: float) -> Effects:
         return []
     if reply.clock.first_audio is None:
         reply.clock.first_audio = now
-    state.losses = 0
+    state.failures.count = 0
     reply.spoke.add(utterance.id)
     utterance.sound = True
-    state.waits.reply = now + state.settings.reply_seconds
-    state.waits.filler = None
-    state.waits.idle = None
+    state.waits.begin(Wait.REPLY, now)
+    state.waits.stop(Wait.FILLER, Wait.IDLE)
     return [Play(utterance.id, event.pcm, event.payload)]
 
 
@@ -154,8 +153,7 @@ def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
     reply.generating = False
     if reply.clock is None:
         return []
-    state.waits.reply = None
-    state.waits.filler = None
+    state.waits.stop(Wait.REPLY, Wait.FILLER)
     effects = consent_side.reply_ended(state, reply) + tool_side.speak_up(state, now)
     if state.speech.sounding():
         return effects
@@ -197,22 +195,18 @@ def _began(state: CallState, event: AgentBeganSounding) -> Effects:
     return [Record(told)]
 
 
-def _seconds(state: CallState, samples: int) -> float:
-    return samples / (state.info.rate if state.info is not None else 8000)
-
-
 def _heard(state: CallState, heard: Heard) -> Effects:
     utterance = state.speech.finish(heard)
     if utterance is None:
         return []
     state.history.heard(utterance.id)
     if utterance.kind != "filler":
-        state.proposed = utterance.proposal
+        state.consent.proposed = utterance.proposal
     told = AgentSpokeLogged(
         utterance=utterance.id,
         kind=utterance.kind,
         text=utterance.text,
-        seconds=_seconds(state, heard.queued),
+        seconds=state.seconds(heard.queued),
         turn=utterance.turn or None,
     )
     return [Record(told)]
@@ -227,24 +221,26 @@ def dry(state: CallState, now: float) -> Effects:
     reply = state.replies.current
     if reply is not None and reply.generating:
         # More is to come: of this answer, or of the tool it waits for.
-        if state.waits.reply is not None and state.waits.filler is None:
-            state.waits.filler = now + SILENCE_SECONDS
+        if Wait.REPLY in state.waits and Wait.FILLER not in state.waits:
+            state.waits.until(Wait.FILLER, now + SILENCE_SECONDS)
         return []
     state.replies.current = None
     effects = tool_side.floor_free(state, now)
     if effects:
         return effects
-    if state.phase == "ending":
+    if state.end.phase == "ending":
         return tool_side.leave(state, now)
-    if not state.caller_speaking:
-        state.waits.idle = now + state.settings.idle_seconds
+    if state.screening.stage == "leaving":
+        return screening.left(state, now)
+    if not state.caller.speaking:
+        state.await_caller(now)
     return []
 
 
 def _starved(state: CallState, seconds: float, now: float) -> Effects:
     """The sound stopped in the middle of an utterance, and the model does not go on."""
     reply = state.replies.current
-    if state.phase != "open" or reply is None or state.caller_speaking:
+    if state.end.phase != "open" or reply is None or state.caller.speaking:
         return []
     reason = f"no sound for {seconds:.1f} s in the middle of an utterance"
     return recovery.lost(state, BackendLost(reason, "voice", reply.id, fatal=False), now)
@@ -253,31 +249,31 @@ def _starved(state: CallState, seconds: float, now: float) -> Effects:
 def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -> Effects:
     """Say of each dropped utterance what the caller heard of it, to the model and to the log."""
     effects: Effects = []
-    claim, state.claim = state.claim, None
+    claim, state.caller.claim = state.caller.claim, None
     for one in heard:
         utterance = state.speech.finish(one)
         if utterance is None:
             continue
-        seconds = _seconds(state, one.heard)
-        text = utterance.heard_text(seconds, _seconds(state, one.queued))
+        seconds = state.seconds(one.heard)
+        text = utterance.heard_text(seconds, state.seconds(one.queued))
         if rejoin.heard(state, utterance.reply, seconds):
             text = ""
         state.history.cut(utterance.id, text)
-        unheard = _seconds(state, one.queued - one.heard)
+        unheard = state.seconds(one.queued - one.heard)
         if utterance.proposal:
             whole = utterance.ended and unheard < READ_SECONDS
-            state.proposed = utterance.proposal if whole else ""
+            state.consent.proposed = utterance.proposal if whole else ""
         elif utterance.kind != "filler" and one.heard:
-            state.proposed = ""
+            state.consent.proposed = ""
         if utterance.reply and state.traits.truncates and why != "hang-up":
             effects.append(Truncate(utterance.id, seconds, text))
         told = InterruptedLogged(
             utterance=utterance.id,
             kind=utterance.kind,
             heard=seconds,
-            error=_seconds(state, one.error),
+            error=state.seconds(one.error),
             basis=one.basis,
-            queued=_seconds(state, one.queued),
+            queued=state.seconds(one.queued),
             heard_text=text,
             text=utterance.text,
             evidence=claim.claimed.evidence if claim is not None else why,
@@ -285,6 +281,6 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -
             turn=utterance.turn or None,
         )
         effects.append(Record(told))
-    if state.replies.current is None and not state.caller_speaking and state.phase == "open":
-        state.waits.idle = now + state.settings.idle_seconds
+    if state.replies.current is None and not state.caller.speaking:
+        state.await_caller(now)
     return effects

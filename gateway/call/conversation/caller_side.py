@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import consent_side, rejoin, sounds, tool_side
-from gateway.call.conversation.again import SILENCE_SECONDS, respond_again
+from gateway.call.conversation import consent_side, rejoin, screening, sounds, tool_side
+from gateway.call.conversation.beginning import begin, respond_again
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.state import CallerSide, CallState, Effects
+from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
 from gateway.events import (
     BackendTurn,
     CallerAnswered,
@@ -19,7 +19,6 @@ from gateway.events import (
     CallerWords,
     ChooseProfile,
     Draft,
-    DropDraft,
     Flush,
     Record,
     Respond,
@@ -58,6 +57,13 @@ OWN_TURNS = (
 
 def handle(state: CallState, event: CallerSide, now: float) -> Effects:
     """Answer one event of the caller's side."""
+    if screening.keeps(state, event):
+        return screening.overheard(state, event, now)
+    return answer(state, event, now)
+
+
+def answer(state: CallState, event: CallerSide, now: float) -> Effects:
+    """Answer an event, whoever it is that is there."""
     if state.traits.owns_turns and isinstance(event, OWN_TURNS):
         # The model decides about turns; a claim still stops the sound at once, here.
         return _overhear(state, event, now)
@@ -71,7 +77,7 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
         case TurnDrafted():
             return _drafted(state, event, now)
         case TurnResumed():
-            return drop_draft(state, "resumed", now)
+            return tool_side.drop_draft(state, "resumed", now)
         case CallerTurnEnded():
             return _turn_ended(state, event, now)
         case OverlapBegan() | OverlapHeld() | OverlapDismissed():
@@ -91,42 +97,29 @@ def handle(state: CallState, event: CallerSide, now: float) -> Effects:
             assert_never(event)
 
 
-def drop_draft(state: CallState, why: str, now: float) -> Effects:
-    """Throw the draft away, with the reads it began."""
-    draft = state.replies.take_draft()
-    if draft is None:
-        return []
-    return [
-        *tool_side.dropped(state, draft.id, now),
-        DropDraft(draft.id),
-        Record(DraftLogged(outcome="dropped", reply=draft.id, why=why)),
-    ]
-
-
 def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
     """The caller takes the floor: silence first, then everything else."""
-    state.claim = event
-    state.caller_speaking = True
+    state.caller.claim = event
+    state.caller.speaking = True
     rejoin.goes_on(state, event.onset)
-    state.waits.idle = None
+    state.waits.stop(Wait.IDLE)
     consent_side.hush(state)
     return [Flush(), *tool_side.give_up_reply(state, now)]
 
 
 def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
-    rate = state.info.rate if state.info is not None else 8000
-    too_long = (event.end - event.start) / rate > state.settings.draft_turn_seconds
+    too_long = state.seconds(event.end - event.start) > state.settings.draft_turn_seconds
     if (
         not state.settings.drafts
         or not state.traits.drafts
         or too_long
-        or state.phase != "open"
+        or state.end.phase != "open"
         or state.tools.busy
         or state.tools.writes.asking
         or state.replies.draft is not None
     ):
         return []
-    before = state.rejoins
+    before = state.caller.rejoins
     start, without = (event.start, 0) if before is None else (before.start, before.turn)
     draft = state.replies.begin_draft(now, start)
     return [
@@ -136,33 +129,21 @@ def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
 
 
 def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
-    state.caller_speaking = state.listening = False
-    if state.phase != "open":
-        return drop_draft(state, "call ending", now)
+    state.caller.speaking = state.caller.listening = False
+    if state.end.phase != "open":
+        return tool_side.drop_draft(state, "call ending", now)
     effects = _give_way(state, now)
     joined = rejoin.join(state, event)
     ended = joined.event.ended
     state.tools.silent(now)
     history = state.history.entries()
-    reply, drafted = state.replies.confirm(now, ended.start)
-    consent_side.answering(state, reply, now)
-    state.history.begin_turn(reply.turn)
-    reply.utterance = state.speech.new_id()
-    speech_end, held = state.hold.moved(event.speech_end)
-    reply.clock = TurnClock(
-        reply.turn,
-        speech_end,
-        now,
-        transcript=reply.transcript_at,
-        first_token=reply.first_token_at,
-        drafted=drafted,
-        draft_started=reply.started if drafted else None,
-        held=held,
+    bridged_at = _bridged_at(state, event.speech_end, now)
+    reply = _begin(
+        state, now, start=ended.start, speech_end=event.speech_end, bridged_at=bridged_at
     )
-    state.waits.reply = now + state.settings.reply_seconds
+    drafted = reply.clock is not None and reply.clock.drafted
     reply.end = ended.end
     rejoin.ended(state, reply, joined.event, now)
-    state.waits.filler = _bridged_at(state, speech_end, now)
     text = f"(pressed {ended.keys})" if ended.keys else ""
     told = TurnEndedLogged(
         turn=reply.turn,
@@ -171,7 +152,7 @@ def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects
         late=ended.late,
         detector_queue=ended.queue_seconds,
         detector_seconds=ended.model_seconds,
-        seconds=(ended.end - ended.start) / (state.info.rate if state.info else 8000),
+        seconds=state.seconds(ended.end - ended.start),
         keys=ended.keys,
     )
     effects += [Record(told), *rejoin.told(reply, joined)]
@@ -201,7 +182,31 @@ def _bridged_at(state: CallState, speech_end: float, now: float) -> float:
     """Say when a wait for the model is bridged: at the agent's wish, or before it is too long."""
     if state.settings.filler_for_model:
         return now + state.settings.filler_after
-    return max(speech_end + SILENCE_SECONDS, now + LEAST_SECONDS)
+    heard, _ = state.hold.moved(speech_end)
+    return max(heard + SILENCE_SECONDS, now + LEAST_SECONDS)
+
+
+def _begin(
+    state: CallState,
+    now: float,
+    *,
+    start: int = 0,
+    speech_end: float | None = None,
+    transcript: float | None = None,
+    bridged_at: float | None = None,
+) -> Reply:
+    """Begin a turn of the caller's own: it may be an answer, and has its place in the history."""
+    reply = begin(
+        state,
+        now,
+        start=start,
+        speech_end=speech_end,
+        transcript=transcript,
+        bridged_at=bridged_at,
+    )
+    consent_side.answering(state, reply, now)
+    state.history.begin_turn(reply.turn)
+    return reply
 
 
 def _use_draft(state: CallState, reply: Reply) -> Effects:
@@ -227,7 +232,7 @@ def _begin_text(state: CallState, reply: Reply, text: str) -> None:
 def _give_way(state: CallState, now: float) -> Effects:
     """A new turn ended while an answer was still on its way or sounding: that one is void."""
     current = state.replies.current
-    state.waits.held = None
+    state.waits.stop(Wait.HELD)
     if current is None:
         return [Resume()]
     unheard = not current.audible
@@ -242,7 +247,7 @@ def _give_way(state: CallState, now: float) -> Effects:
 
 def _believe_caller(state: CallState, reply: Reply, text: str) -> Effects:
     state.history.caller(reply.turn, text)
-    state.idle_asked, state.idle_due = 0, None
+    state.caller.idle_asked, state.caller.idle_due = 0, None
     state.replies.unanswered = None
     return [Record(CallerSpokeLogged(turn=reply.turn, text=text))]
 
@@ -258,6 +263,8 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
     if reply.clock.transcript is None:
         reply.clock.transcript = now
     if event.text:
+        if screening.is_recording(state, event.text):
+            return screening.found(state, "words", now)
         effects = _believe_caller(state, reply, event.text)
         effects += tool_side.confirmed(state, reply, now)
         return effects + tool_side.judged(state, reply, now)
@@ -286,21 +293,16 @@ def _wrote(state: CallState, event: CallerTyped | CallerAnswered, now: float) ->
     if isinstance(event, CallerAnswered):
         return tool_side.pressed(state, event.proposal, yes=event.yes, now=now)
     text = event.text
-    if state.phase != "open" or not text.strip():
+    if state.end.phase != "open" or not text.strip():
         return []
     effects: Effects = [
-        *drop_draft(state, "typed", now),
+        *tool_side.drop_draft(state, "typed", now),
         Flush(),
         *tool_side.give_up_reply(state, now),
     ]
     history = state.history.entries()
-    reply, _ = state.replies.confirm(now, 0)
-    consent_side.answering(state, reply, now)
-    reply.utterance = state.speech.new_id()
-    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
+    reply = _begin(state, now, transcript=now)
     reply.caller_text = text
-    state.waits.reply = now + state.settings.reply_seconds
-    state.waits.filler = now + SILENCE_SECONDS
     effects += _believe_caller(state, reply, text)
     effects.append(Respond(reply.turn, reply.id, reply.utterance, 0, 0, history, text=text))
     return effects + tool_side.judged(state, reply, now)
@@ -310,10 +312,9 @@ def _overhear(state: CallState, event: CallerSide, now: float) -> Effects:
     """Note when the caller's voice stopped: what a turn's response counts from, whoever ends it."""
     match event:
         case SpeechStarted():
-            state.voice_ended = None
+            state.caller.voice_ended = None
         case SpeechStopped(at=at, end=end):
-            rate = state.info.rate if state.info is not None else 8000
-            state.voice_ended = now - (at - end) / rate
+            state.caller.voice_ended = now - state.seconds(at - end)
         case _:
             pass
     return []
@@ -323,24 +324,17 @@ def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:
     """A model that owns turns has decided; ours only follows."""
     match event.kind:
         case "speech_started":
-            state.caller_speaking = True
-            state.waits.idle = None
+            state.caller.speaking = True
+            state.waits.stop(Wait.IDLE)
             return []
         case "speech_stopped":
-            state.caller_speaking = False
+            state.caller.speaking = False
             return []
         case "ended":
-            state.caller_speaking = False
-            reply, _ = state.replies.confirm(now, 0)
-            consent_side.answering(state, reply, now)
-            reply.utterance = state.speech.new_id()
-            ended, held = state.hold.moved(state.voice_ended or now)
-            state.voice_ended = None
-            reply.clock = TurnClock(reply.turn, ended, now, held=held)
-            state.history.begin_turn(reply.turn)
+            state.caller.speaking = False
+            reply = _begin(state, now, speech_end=state.caller.voice_ended or now)
+            state.caller.voice_ended = None
             history = state.history.entries()
-            state.waits.reply = now + state.settings.reply_seconds
-            state.waits.filler = now + SILENCE_SECONDS
             return [
                 Record(TurnEndedLogged(turn=reply.turn, why="backend")),
                 Respond(reply.turn, reply.id, reply.utterance, 0, 0, history),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.call.conversation.again import respond_again
+from gateway.call.conversation.beginning import respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.state import CallState, Effects
+from gateway.call.conversation.waits import Wait
 from gateway.events import ChooseProfile
-
-WORDS_SECONDS = 2.0
-"""How long the caller's words are waited for when they answer a proposal: a model writes them down
-beside its answer, mostly within a second; without them nothing is done."""
 
 
 def read_back(state: CallState, run: str, text: str) -> Effects:
@@ -26,35 +23,35 @@ def hush(state: CallState) -> None:
 
 def answering(state: CallState, reply: Reply, now: float) -> None:
     """A turn of the caller has ended: it is the answer to what they are being asked."""
-    state.agreed = None
-    for news in state.news:
+    state.consent.agreed = None
+    for news in state.consent.news:
         news.tried = True  # the reply to this turn knows of it
     open_ = state.tools.writes.open
     if open_ is None:
         return
     hush(state)
-    reply.proposal, reply.proposal_heard = open_.run, state.proposed == open_.run
+    reply.proposal, reply.proposal_heard = open_.run, state.consent.proposed == open_.run
     state.tools.writes.answering(reply.id)
     if state.traits.wants_transcript:
-        state.waits.words = now + WORDS_SECONDS
+        state.waits.begin(Wait.WORDS, now)
 
 
 def tell(state: CallState, now: float) -> Effects:
     """Have the model tell what came of a write, where nobody speaks; else it is told after that."""
-    if not state.news:
+    if not state.consent.news:
         return []
-    if state.phase == "ending":
+    if state.end.phase == "ending":
         return _tell_ourselves(state)
     busy = state.replies.current is not None or bool(state.speech.sounding())
-    if busy or state.caller_speaking or state.hold.since is not None:
+    if busy or state.caller.speaking or state.hold.since is not None:
         return []
-    if all(news.tried for news in state.news):
+    if all(news.tried for news in state.consent.news):
         return _tell_ourselves(state)
-    since, state.agreed = state.agreed, None
+    since, state.consent.agreed = state.consent.agreed, None
     effects = respond_again(state, now, since)
     reply = state.replies.current
     assert reply is not None
-    for news in state.news:
+    for news in state.consent.news:
         news.tried = True
         state.tools.writes.work.follow(news.run, reply.id)
     return effects
@@ -62,12 +59,12 @@ def tell(state: CallState, now: float) -> Effects:
 
 def told(state: CallState) -> None:
     """The model is heard: what it knew of is told."""
-    state.news = [news for news in state.news if not news.tried]
+    state.consent.news = [news for news in state.consent.news if not news.tried]
 
 
 def reply_ended(state: CallState, reply: Reply) -> Effects:
     """The model has said all it wants to; where it was silent of what it knew, we tell it."""
-    if not reply.spoke and any(news.tried for news in state.news):
+    if not reply.spoke and any(news.tried for news in state.consent.news):
         return _tell_ourselves(state)
     return []
 
@@ -75,7 +72,7 @@ def reply_ended(state: CallState, reply: Reply) -> Effects:
 def _tell_ourselves(state: CallState) -> Effects:
     lines = state.settings.lines
     effects: Effects = []
-    for news in state.news:
+    for news in state.consent.news:
         match news.outcome:
             case "done":
                 effects += state.speak(lines.done)
@@ -85,5 +82,5 @@ def _tell_ourselves(state: CallState) -> Effects:
                 effects += state.speak(lines.unsure)
             case "failed" | "refused" | "cancelled":
                 effects += state.speak(lines.failed)
-    state.news.clear()
+    state.consent.news.clear()
     return effects

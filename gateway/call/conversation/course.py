@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import line_hold, recovery, tool_side
+from gateway.call.conversation import caller_side, line_hold, recovery, screening, tool_side
 from gateway.call.conversation.state import CallState, Course, Effects
+from gateway.call.conversation.waits import Wait
 from gateway.events import (
-    AnsweredBy,
     BackendLost,
     BackendReady,
+    BeepHeard,
     CallerGone,
     CallHeld,
     CallReleased,
@@ -17,7 +18,6 @@ from gateway.events import (
     EndAsked,
     Flush,
     HangUp,
-    Inform,
     Record,
     Resume,
     TimePassed,
@@ -27,7 +27,6 @@ from gateway.events import (
     UsageReported,
 )
 from gateway.log_events import (
-    AnsweredByLogged,
     BackendLogged,
     CallEndedLogged,
     CallStartedLogged,
@@ -46,8 +45,8 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
             return _gone(state, event, now)
         case CallHeld() | CallReleased():
             return line_hold.handle(state, event, now)
-        case AnsweredBy():
-            return _answered_by(event)
+        case BeepHeard():
+            return screening.found(state, "beep", now)
         case TransferEnded():
             return _transfer_ended(state, event, now)
         case EndAsked(line=line, reason=reason):
@@ -69,9 +68,9 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
 
 
 def _started(state: CallState, event: CallStarted, now: float) -> Effects:
-    info = state.info = event.info
-    state.started = now
-    state.waits.limit = now + state.settings.call_seconds
+    info = state.info
+    state.end.started = now
+    state.waits.begin(Wait.LIMIT, now)
     own = info.variables.get("sip_call_id")
     started = CallStartedLogged(
         line=info.line,
@@ -84,57 +83,44 @@ def _started(state: CallState, event: CallStarted, now: float) -> Effects:
         recording=event.recording,
     )
     effects: Effects = [Record(started)]
+    if info.screened:
+        return effects + screening.begin(state, now)
     greeting = state.speak(state.settings.lines.greeting, "greeting")
     if not greeting:
-        state.waits.idle = now + state.settings.idle_seconds
+        state.await_caller(now)
     return effects + greeting
 
 
 def _gone(state: CallState, event: CallerGone, now: float) -> Effects:
-    if state.phase == "ended":
+    if state.end.phase == "ended":
         return []
-    by_agent = state.phase == "ending" and state.at_end is None
-    state.phase = "ended"
-    for wait in ("idle", "reply", "filler", "held", "words", "sure", "ending", "limit"):
-        setattr(state.waits, wait, None)
+    by_agent = state.end.phase == "ending" and state.end.last is None
+    state.end.phase = "ended"
+    state.waits.stop_all()
     ended = CallEndedLogged(
         reason=event.reason,
         ended_by="failure" if event.failure else "agent" if by_agent else "caller",
-        seconds=now - state.started,
+        seconds=now - state.end.started,
         turns=state.replies.turn,
         quality=event.quality or None,
     )
     return [*tool_side.call_ended(state, now), Record(ended)]
 
 
-ANSWERED_BY = {
-    "person": "A person answered this call.",
-    "machine": "An answering machine answered this call; wait for its beep.",
-    "silence": "The call was answered, and nobody speaks.",
-    "beep": "The answering machine has beeped and records now: leave the message.",
-}
-"""What the model is told of who answered a call that was placed."""
-
-
-def _answered_by(event: AnsweredBy) -> Effects:
-    answered = AnsweredByLogged(kind=event.kind, words=event.words, seconds=event.seconds)
-    return [Record(answered), Inform(ANSWERED_BY[event.kind])]
-
-
 def _transfer_ended(state: CallState, event: TransferEnded, now: float) -> Effects:
     effects: Effects = [Record(TransferLogged(accepted=event.accepted, reason=event.reason))]
-    asked, state.transferring = state.transferring and state.at_end is None, False
-    if not event.accepted and asked and state.phase == "ending":
-        state.phase = "open"
+    asked, state.end.transferring = state.end.transferring and state.end.last is None, False
+    if not event.accepted and asked and state.end.phase == "ending":
+        state.end.phase = "open"
         state.history.note(f"The transfer failed: {event.reason or 'refused'}.")
-        if state.deserted:
+        if state.failures.deserted:
             return effects + recovery.transfer_refused(state, now)
-        effects += state.speak("I'm sorry, nobody could take the call. How else can I help?")
+        effects += state.speak(state.settings.lines.transfer_failed)
     return effects
 
 
 def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
-    if state.phase != "open":
+    if state.end.phase != "open":
         return []
     effects: Effects = [Flush(), *tool_side.give_up_reply(state, now), Resume()] if line else []
     effects += state.speak(line, "goodbye")
@@ -146,50 +132,59 @@ def _time_passed(state: CallState, now: float) -> Effects:
     effects: Effects = tool_side.time_passed(state, now)
     for wait in state.waits.expired(now, held=state.hold.since is not None):
         match wait:
-            case "idle":
+            case Wait.IDLE:
                 effects += _idle(state, now)
-            case "reply":
+            case Wait.REPLY:
                 late = BackendLost("no answer in time", fatal=False)
                 effects += recovery.lost(state, late, now)
-            case "filler":
+            case Wait.FILLER:
                 effects += _bridge(state)
-            case "words":
+            case Wait.WORDS:
                 if state.replies.current is not None:
                     effects += tool_side.judged(state, state.replies.current, now)
-            case "sure":
+            case Wait.SURE:
                 if state.replies.current is not None:
                     effects += tool_side.confirmed(state, state.replies.current, now)
-            case "held":
+            case Wait.HELD:
                 effects.append(Resume())
-            case "ending":
+            case Wait.ENDING:
                 effects += tool_side.leave(state, now)
-            case "limit":
+            case Wait.LIMIT:
                 # Nobody who is on hold hears a goodbye, and they may never come back.
                 held = state.hold.since is not None
                 goodbye = "" if held else state.settings.lines.goodbye
                 effects += _end_asked(state, goodbye, "call limit", now)
+            case Wait.WHO:
+                effects += _who_is_there(state, now)
             case _:
-                raise AssertionError(wait)
+                assert_never(wait)
     return effects
 
 
+def _who_is_there(state: CallState, now: float) -> Effects:
+    """It was waited long enough for what answered: say what they said, if it is somebody."""
+    effects = screening.time_passed(state, now)
+    turn, state.screening.turn = state.screening.turn, None
+    return effects if turn is None else effects + caller_side.answer(state, turn, now)
+
+
 def _idle(state: CallState, now: float) -> Effects:
-    if state.phase != "open" or state.caller_speaking or state.speech.sounding():
+    if state.end.phase != "open" or state.caller.speaking or state.speech.sounding():
         return []
     if state.tools.writes.work.busy:  # it is told when it is over
-        state.waits.idle = now + state.settings.idle_seconds
+        state.await_caller(now)
         return []
-    state.idle_asked += 1
-    if state.idle_asked == 1 and state.settings.lines.still_there:
+    state.caller.idle_asked += 1
+    if state.caller.idle_asked == 1 and state.settings.lines.still_there:
         return [Record(IdleLogged(asked=1)), *state.speak(state.settings.lines.still_there)]
     return [
-        Record(IdleLogged(asked=state.idle_asked)),
+        Record(IdleLogged(asked=state.caller.idle_asked)),
         *_end_asked(state, state.settings.lines.goodbye, "caller silent", now),
     ]
 
 
 def _bridge(state: CallState) -> Effects:
     """The answer is late: say so, unless the caller speaks or was told just now."""
-    if state.replies.current is None or state.caller_speaking or state.speech.bridging():
+    if state.replies.current is None or state.caller.speaking or state.speech.bridging():
         return []
     return state.speak(state.settings.lines.filler, "filler")

@@ -9,9 +9,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from gateway.call.conversation import agent_side
-from gateway.call.conversation.again import SILENCE_SECONDS
-from gateway.call.conversation.consent_side import WORDS_SECONDS
-from gateway.call.conversation.sounds import HELD_SECONDS
 from gateway.call.conversation.state import CallState, Effects, Holds
 from gateway.events import CallHeld, CallReleased, Hold, Record, Resume
 from gateway.log_events import HeldLogged, ReleasedLogged
@@ -42,28 +39,10 @@ def _released(state: CallState, since: float, now: float) -> Effects:
     for reply in (state.replies.current, state.replies.draft):
         if reply is not None:
             reply.skip(since, now)
-    _wait_anew(state, now)
+    state.caller.idle_due = None
+    state.waits.begin_anew(now)
     effects: Effects = [Record(ReleasedLogged(seconds=now - since)), Resume("line")]
     if state.speech.sounding():
         return effects
     state.tools.silent(now)
     return effects + (agent_side.dry(state, now) if fell else [])
-
-
-def _wait_anew(state: CallState, now: float) -> None:
-    """Begin each wait again that was under way, or that began meanwhile; but for the call's own."""
-    waits, settings = state.waits, state.settings
-    state.idle_due = None
-    if waits.idle is not None:
-        waits.idle = now + settings.idle_seconds
-    if waits.reply is not None:
-        waits.reply = now + settings.reply_seconds
-    if waits.filler is not None:
-        bridged = settings.filler_after if settings.filler_for_model else SILENCE_SECONDS
-        waits.filler = now + bridged
-    if waits.held is not None:
-        waits.held = now + HELD_SECONDS
-    if waits.words is not None:
-        waits.words = now + WORDS_SECONDS
-    if waits.ending is not None:
-        waits.ending = now + settings.ending_seconds

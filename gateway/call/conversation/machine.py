@@ -9,10 +9,11 @@ from __future__ import annotations
 from gateway.call.conversation import agent_side, caller_side, course
 from gateway.call.conversation.history import History
 from gateway.call.conversation.state import AgentSide, CallerSide, CallState, Effects, Event
+from gateway.call.conversation.waits import Wait, Waits
 from gateway.call.settings import ConversationSettings
 from gateway.call.tools.desk import ToolDesk
 from gateway.call.tools.wants import DeskRules
-from gateway.events import Entry, KeepFloor
+from gateway.events import CallInfo, Entry, KeepFloor
 from gateway.ports import BackendTraits
 
 
@@ -21,25 +22,25 @@ class Conversation:
 
     def __init__(
         self,
+        info: CallInfo,
         settings: ConversationSettings,
         traits: BackendTraits,
         history: tuple[Entry, ...] = (),
-        call_id: str = "",
     ) -> None:
-        tools = ToolDesk(DeskRules(call_id, settings.language, settings.lines.sure))
-        self.state = CallState(settings, traits, tools, history=History(history))
+        tools = ToolDesk(DeskRules(info.call_id, settings.language, settings.lines.sure))
+        self.state = CallState(info, settings, traits, tools, History(history), Waits(settings))
         self._keeps = False
-        "the floor is kept while a write runs"
+        "the floor is kept: while a write runs, and while a message is left"
 
     def handle(self, event: Event, now: float) -> Effects:
         """Take what happened and say what is to be done, in order."""
-        if self.state.phase == "ended":
+        if self.state.end.phase == "ended":
             return []
         effects = self._handle(event, now)
-        writes = self.state.tools.busy
-        if writes is not self._keeps:
-            self._keeps = writes
-            effects.append(KeepFloor(writes))
+        keeps = self.state.tools.busy or self.state.screening.stage == "leaving"
+        if keeps is not self._keeps:
+            self._keeps = keeps
+            effects.append(KeepFloor(keeps))
         return effects
 
     def _handle(self, event: Event, now: float) -> Effects:
@@ -53,6 +54,6 @@ class Conversation:
     def deadline(self) -> float | None:
         """Loop seconds at which `TimePassed` is wanted next; None: nothing is waited for."""
         state = self.state
-        waits = state.waits.deadline if state.hold.since is None else state.waits.limit
+        waits = state.waits.deadline if state.hold.since is None else state.waits.due(Wait.LIMIT)
         ats = [at for at in (waits, state.tools.deadline) if at is not None]
         return min(ats, default=None)

@@ -6,7 +6,7 @@ The chain is walked once in a call: each loss that nothing else answers takes it
 from __future__ import annotations
 
 from gateway.call.conversation import tool_side
-from gateway.call.conversation.again import respond_again
+from gateway.call.conversation.beginning import respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.state import CallState, Effects, Loss
 from gateway.events import (
@@ -41,7 +41,7 @@ def lost(state: CallState, event: BackendLost, now: float) -> Effects:
         return []
     fault = FaultLogged(part=event.part, reason=event.reason, fatal=event.fatal)
     effects: Effects = [Record(fault)]
-    if state.phase != "open":
+    if state.end.phase != "open":
         return effects
     draft = state.replies.take_draft()
     if draft is not None:
@@ -49,8 +49,8 @@ def lost(state: CallState, event: BackendLost, now: float) -> Effects:
     reply = state.replies.current
     owed = reply if reply is not None and (reply.generating or not event.fatal) else None
     torn = any(one.reply and not one.ended for one in state.speech.sounding())
-    state.losses += 1
-    state.loss = Loss(event.fatal, owed, torn)
+    state.failures.count += 1
+    state.failures.loss = Loss(event.fatal, owed, torn)
     if owed is not None:
         effects += tool_side.give_up_reply(state, now)
     if torn:
@@ -62,10 +62,11 @@ def lost(state: CallState, event: BackendLost, now: float) -> Effects:
 
 def go_on(state: CallState, now: float) -> Effects:
     """Answer the loss, now that the history holds what the caller heard."""
-    loss, state.loss = state.loss, None
-    if loss is None or state.phase != "open":
+    loss, state.failures.loss = state.failures.loss, None
+    if loss is None or state.end.phase != "open":
         return []
-    if not loss.fatal and state.losses < PATIENCE:
+    recorded = state.screening.stage == "leaving"  # nobody there could say it again
+    if not loss.fatal and state.failures.count < PATIENCE and not recorded:
         return state.speak(state.settings.lines.again)
     if loss.torn:
         state.history.note(CUT_NOTE)
@@ -80,31 +81,31 @@ def transfer_refused(state: CallState, now: float) -> Effects:
 def _step(state: CallState, owed: Reply | None, now: float) -> Effects:
     """Take the next step of the chain; after the last one the call ends."""
     chain = state.settings.fallbacks
-    step = chain[state.fallback] if state.fallback < len(chain) else MESSAGE
-    state.fallback += 1
-    effects: Effects = [Record(BackendLogged(name=state.backend, state="lost", next=step))]
+    step = chain[state.failures.steps] if state.failures.steps < len(chain) else MESSAGE
+    state.failures.steps += 1
+    effects: Effects = [Record(BackendLogged(name=state.failures.backend, state="lost", next=step))]
     if step == MESSAGE:
         effects += state.speak(state.settings.lines.apology)
         effects += state.speak(state.settings.lines.goodbye, "goodbye")
         state.finish_with(HangUp("backend lost"), now)
         return effects
     if step.startswith(TRANSFER):
-        state.deserted = True
+        state.failures.deserted = True
         effects += state.speak(state.settings.lines.apology)
         # It is there: the agent's file is refused otherwise.
         target = state.settings.transfers.names[step.removeprefix(TRANSFER)]
         state.finish_with(Transfer(target, SUMMARY), now)
         return effects
     if step != RETRY:
-        state.backend = step
-    state.losses = 0
+        state.failures.backend = step
+    state.failures.count = 0
     if owed is not None and not state.speech.bridging():
         effects += state.speak(state.settings.lines.filler, "filler")
     unheard = owed is not None and owed.caller_text is None and owed.end > owed.start
     start = owed.start if owed is not None and unheard else None
-    if state.listening and start is None:
-        start = state.listening_from
-    effects.append(SwitchBackend(state.backend, start))
+    if state.caller.listening and start is None:
+        start = state.caller.listening_from
+    effects.append(SwitchBackend(state.failures.backend, start))
     return effects + ([] if owed is None else _ask_again(state, owed, unheard, now))
 
 

@@ -42,29 +42,29 @@ def ended(state: CallState, reply: Reply, event: CallerTurnEnded, now: float) ->
     sure = turn.why == "keys" or (turn.probability or 0.0) >= SURE
     reply.sure_at = now if sure else now + WINDOW_SECONDS
     # A model that hears for itself has the first part already.
-    state.ended = None if own else Ended(reply.turn, reply.id, turn.start, now)
+    state.caller.ended = None if own else Ended(reply.turn, reply.id, turn.start, now)
 
 
 def goes_on(state: CallState, onset: float) -> None:
     """The caller speaks again: see whether that belongs to the turn before."""
-    last = state.ended
+    last = state.caller.ended
     near = last is not None and onset - last.at <= WINDOW_SECONDS
-    state.rejoins = last if near and not state.tools.busy else None
+    state.caller.rejoins = last if near and not state.tools.busy else None
 
 
 def heard(state: CallState, reply: int, seconds: float) -> bool:
     """Say whether what was heard of a reply is to leave no trace."""
-    last = state.rejoins
+    last = state.caller.rejoins
     if last is None or not reply or last.reply != reply:
         return False
     if seconds >= HEARD_SECONDS:
-        state.rejoins = None
+        state.caller.rejoins = None
     return seconds < HEARD_SECONDS
 
 
 def join(state: CallState, event: CallerTurnEnded) -> Joined:
     """Put a turn that ended together with the one before, if that was none."""
-    before, state.rejoins = state.rejoins, None
+    before, state.caller.rejoins = state.caller.rejoins, None
     if before is None or event.ended.keys:
         return Joined(event, None)
     words = state.history.forget(before.turn)

@@ -6,54 +6,52 @@ from typing import assert_never
 
 from gateway.call.conversation import rejoin
 from gateway.call.conversation.state import CallState, Effects
+from gateway.call.conversation.waits import Wait
 from gateway.events import Disregard, Duck, Hold, Listen, Record, Resume
 from gateway.log_events import BackchannelLogged, ResumedLogged
 from turn.events import OverlapBegan, OverlapDismissed, OverlapHeld, SpeechStarted
 
-HELD_SECONDS = 6.0
-"""A reply held for a caller who made a sound is played after this, whatever the sound was.
-Longer than the longest wait of any profile (5 s), so that a real turn always ends first."""
-
 
 def started(state: CallState, event: SpeechStarted, now: float) -> Effects:
     """The caller begins to speak, or to make a sound that may be speech."""
-    state.caller_speaking = True
-    if state.waits.idle is not None:
-        state.idle_due, state.waits.idle = state.waits.idle, None
+    state.caller.speaking = True
+    if Wait.IDLE in state.waits:
+        state.caller.idle_due = state.waits.due(Wait.IDLE)
+        state.waits.stop(Wait.IDLE)
     effects = _listen(state, event.start)
     reply = state.replies.current
     if reply is not None and not reply.audible:
         rejoin.goes_on(state, now)
         # An answer is on its way to a caller who goes on speaking: it waits for what this is.
-        state.waits.held = float("inf")
+        state.waits.until(Wait.HELD, float("inf"))
         effects.append(Hold())
     return effects
 
 
 def stopped(state: CallState, now: float) -> Effects:
     """The sound stopped; what it was is decided by turn-taking."""
-    state.caller_speaking = False
-    if state.waits.held is not None:
-        state.waits.held = now + HELD_SECONDS
+    state.caller.speaking = False
+    if Wait.HELD in state.waits:
+        state.waits.begin(Wait.HELD, now)
     return []
 
 
 def dropped(state: CallState, now: float) -> Effects:
     """The sound was nothing: whatever waited for it goes on as if it had not been."""
-    state.caller_speaking, state.rejoins = False, None
-    effects = disregard(state) if state.listening else []
-    if state.waits.held is not None:
-        state.waits.held = None
+    state.caller.speaking, state.caller.rejoins = False, None
+    effects = disregard(state) if state.caller.listening else []
+    if Wait.HELD in state.waits:
+        state.waits.stop(Wait.HELD)
         effects.append(Resume())
-    if state.phase == "open" and state.replies.current is None and not state.speech.sounding():
+    if state.end.phase == "open" and state.replies.current is None and not state.speech.sounding():
         wait_on(state, now)
     return effects
 
 
 def wait_on(state: CallState, now: float) -> None:
     """Wait on for a caller who has said nothing so far, for as long as was left."""
-    due, state.idle_due = state.idle_due, None
-    state.waits.idle = now + state.settings.idle_seconds if due is None else max(due, now)
+    due, state.caller.idle_due = state.caller.idle_due, None
+    state.await_caller(now, due)
 
 
 def over_agent(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDismissed) -> Effects:
@@ -78,14 +76,14 @@ def over_agent(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDism
 
 def disregard(state: CallState) -> Effects:
     """What was listened to since the last turn was nothing."""
-    state.listening = False
+    state.caller.listening = False
     return [Disregard()]
 
 
 def _listen(state: CallState, start: int) -> Effects:
     """Tell the backend where a turn begins, once for each turn."""
-    if state.listening:
+    if state.caller.listening:
         return []
-    state.listening = True
-    state.listening_from = start
+    state.caller.listening = True
+    state.caller.listening_from = start
     return [Listen(start)]

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from gateway.call.conversation import consent_side
-from gateway.call.conversation.again import respond_again
+from gateway.call.conversation.beginning import respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.state import CallState, Effects, News
+from gateway.call.conversation.waits import Wait
 from gateway.call.tools.wants import (
     Answer,
     DeskEffect,
@@ -26,6 +27,7 @@ from gateway.events import (
     CancelReply,
     CancelTool,
     ChooseProfile,
+    DropDraft,
     Entry,
     Flush,
     HangUp,
@@ -38,7 +40,7 @@ from gateway.events import (
     ToolAsked,
     Transfer,
 )
-from gateway.log_events import FaultLogged, ToolLogged, TransferRefusedLogged
+from gateway.log_events import DraftLogged, FaultLogged, ToolLogged, TransferRefusedLogged
 
 LOOK_SECONDS = 1.0
 """How often a hang-up that waits for a write looks whether it is over; every write has an end."""
@@ -61,7 +63,7 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
     doubtful = not draft and reply.writes and now < reply.sure_at
     if doubtful:
         # The turn's end was doubtful, and the caller may go on: held until they have not.
-        state.waits.sure = reply.sure_at
+        state.waits.until(Wait.SURE, reply.sure_at)
     told = ToolLogged(
         name=event.name,
         ask=event.ask,
@@ -71,7 +73,7 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
         arguments=event.arguments,
         turn=reply.turn,
     )
-    state.waits.reply = None  # the desk has its own deadlines while tools run
+    state.waits.stop(Wait.REPLY)  # the desk has its own deadlines while tools run
     effects: Effects = [Record(told)]
     wanted = state.tools.ask(event, spec, draft=draft or doubtful, now=now)
     return effects + do(state, wanted, now)
@@ -85,7 +87,7 @@ def answered(state: CallState, event: ToolAnswered, now: float) -> Effects:
 def confirmed(state: CallState, reply: Reply, now: float) -> Effects:
     """The turn this reply answers is over, also where that was doubtful for a while."""
     if reply.writes and now < reply.sure_at:
-        state.waits.sure = reply.sure_at
+        state.waits.until(Wait.SURE, reply.sure_at)
         return []
     return do(state, state.tools.confirm(reply.id, now), now)
 
@@ -98,6 +100,18 @@ def interrupted(state: CallState, reply: int, now: float) -> Effects:
 def dropped(state: CallState, reply: int, now: float) -> Effects:
     """The draft was thrown away."""
     return do(state, state.tools.drop(reply), now)
+
+
+def drop_draft(state: CallState, why: str, now: float) -> Effects:
+    """Throw the draft away, with the reads it began."""
+    draft = state.replies.take_draft()
+    if draft is None:
+        return []
+    return [
+        *dropped(state, draft.id, now),
+        DropDraft(draft.id),
+        Record(DraftLogged(outcome="dropped", reply=draft.id, why=why)),
+    ]
 
 
 def time_passed(state: CallState, now: float) -> Effects:
@@ -113,7 +127,7 @@ def call_ended(state: CallState, now: float) -> Effects:
 def leave(state: CallState, now: float) -> Effects:
     """Do what the call ends with, once no write is under way any more."""
     if state.tools.writes.work.busy:
-        state.waits.ending = now + LOOK_SECONDS
+        state.waits.until(Wait.ENDING, now + LOOK_SECONDS)
         return []
     return state.leave()
 
@@ -121,8 +135,7 @@ def leave(state: CallState, now: float) -> Effects:
 def give_up_reply(state: CallState, now: float) -> Effects:
     """Stop the reply that is alive; what it still sends is void."""
     reply, state.replies.current = state.replies.current, None
-    state.waits.reply = None
-    state.waits.filler = None
+    state.waits.stop(Wait.REPLY, Wait.FILLER)
     if reply is None:
         return []
     effects = interrupted(state, reply.id, now)
@@ -152,7 +165,7 @@ def do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:
                     effects += _silence(state, effect, now)
             case GoOn():
                 effects.append(Record(_late(effect)))
-                state.news.append(News(effect.run, effect.outcome))
+                state.consent.news.append(News(effect.run, effect.outcome))
                 effects += consent_side.tell(state, now)
             case Answer():
                 effects += _answer(state, effect, now)
@@ -176,7 +189,7 @@ def _silence(state: CallState, of: Judged, now: float) -> Effects:
     """The reply to the caller's yes would tell a story: what came of it is told instead."""
     reply = state.replies.current
     if of.verdict == "agreed" and reply is not None:
-        state.agreed = reply.clock
+        state.consent.agreed = reply.clock
     return give_up_reply(state, now)
 
 
@@ -222,11 +235,11 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         history = (*history, words, *said, *state.tools.entries(reply.id))
     utterance = 0
     ends = answer.ends
-    if answer.proceed and state.phase == "ending":
+    if answer.proceed and state.end.phase == "ending":
         ends, answer = True, replace(answer, proceed=False)
     if answer.proceed and reply.clock is not None:
         utterance = state.speech.new_id()
-        state.waits.reply = now + state.settings.reply_seconds
+        state.waits.begin(Wait.REPLY, now)
     effects.append(
         AnswerTool(
             reply.id,
@@ -303,7 +316,7 @@ def speak_up(state: CallState, now: float) -> Effects:
     """Nobody speaks: read back what waits for a yes."""
     held = state.hold.since is not None
     busy = state.replies.current is not None and state.replies.current.generating
-    if state.phase != "open" or state.caller_speaking or state.news or held or busy:
+    if state.end.phase != "open" or state.caller.speaking or state.consent.news or held or busy:
         return []
     return do(state, state.tools.writes.speak_up(), now)
 
@@ -314,9 +327,9 @@ def judged(state: CallState, reply: Reply, now: float) -> Effects:
     reply.proposal = ""
     if not run or open_ is None or open_.run != run:
         return []
-    state.waits.words = None
+    state.waits.stop(Wait.WORDS)
     # Who goes on speaking may be about to say what else they want.
-    heard = reply.proposal_heard and not state.caller_speaking
+    heard = reply.proposal_heard and not state.caller.speaking
     return do(state, state.tools.answer(reply.caller_text or "", now, heard=heard), now)
 
 
@@ -328,14 +341,14 @@ def keyed(state: CallState, reply: Reply, keys: str, now: float) -> Effects:
     reply.proposal = ""
     if open_ is None or open_.run != run:
         return []
-    state.waits.words = None
+    state.waits.stop(Wait.WORDS)
     return do(state, state.tools.decide(answer, now, heard=reply.proposal_heard), now)
 
 
 def pressed(state: CallState, proposal: str, *, yes: bool, now: float) -> Effects:
     """The caller answered by the page's button, which shows what is asked."""
     open_ = state.tools.writes.open
-    if state.phase != "open" or open_ is None or open_.run != proposal:
+    if state.end.phase != "open" or open_ is None or open_.run != proposal:
         return []
     state.history.append(Entry("caller", "(pressed yes)" if yes else "(pressed no)"))
     open_.blurred = False
@@ -347,5 +360,5 @@ def pressed(state: CallState, proposal: str, *, yes: bool, now: float) -> Effect
 
 def not_answered(state: CallState, reply: Reply, now: float) -> Effects:
     """What seemed to be an answer was no turn at all."""
-    state.waits.words = None
+    state.waits.stop(Wait.WORDS)
     return do(state, state.tools.writes.no_answer(heard=reply.proposal_heard), now)

@@ -150,14 +150,12 @@ class Desk:
             return
         stream = self.stream(member, agreement)
         info = member.describe(agreement.codec)
-        placed = info.direction == "outbound"
         member.leg = SipLeg(
             info,
             stream,
             member.sockets,
             self._owner,
             self._settings.media_timeout,
-            listens_for_machine=self._settings.answering_machine and placed,
         )
         self._legs[member.leg] = member.key
         if early and self._settings.progress == "early":

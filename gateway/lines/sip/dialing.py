@@ -131,6 +131,8 @@ class Placed:
         agent: str,
         trunk: str,
         progress: Callable[[str, int], None] | None,
+        *,
+        screened: bool,
     ) -> None:
         self.outcome: asyncio.Future[DialOutcome] = asyncio.get_running_loop().create_future()
         self._order = order
@@ -139,6 +141,7 @@ class Placed:
         self._trunk = trunk
         self._progress = progress
         self._early = False
+        self._screened = screened
 
     def describe(self, codec: Codec) -> CallInfo:
         """Describe the call to the agent."""
@@ -154,6 +157,7 @@ class Placed:
             rate=codec.rate,
             codec=codec.name if codec.name in ("pcmu", "pcma") else "l16",
             direction="outbound",
+            screened=self._screened,
             variables=variables,
         )
 

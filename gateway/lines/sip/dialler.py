@@ -76,7 +76,8 @@ class Dialler:
         self, order: DialOrder, agent: str, identity: str, progress: Progress | None
     ) -> DialOutcome:
         route = self.route(order)
-        placed = Placed(order, identity, agent, route.trunk, progress)
+        screened = self._settings.answering_machine
+        placed = Placed(order, identity, agent, route.trunk, progress, screened=screened)
         free = self._answer.take()
         try:
             member = await self._place(order, route, placed)

@@ -7,16 +7,19 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
-from gateway.events import AnsweredBy, CallerGone, CallerKey, CallHeld, CallInfo, CallReleased
+from gateway.events import BeepHeard, CallerGone, CallerKey, CallHeld, CallInfo, CallReleased
 from gateway.lines.rtp.media_socket import MediaSockets
 from gateway.lines.rtp.offer import Agreement
 from gateway.lines.rtp.reports import Quality
 from gateway.lines.rtp.stream import RtpStream
-from gateway.lines.sip.answering_machine import MachineDetector
 from gateway.lines.sip.music import Loop
 from gateway.ports import Ear, LineEvent
-from media.frame import AudioFrame
+from media.beep import BeepDetector
+from media.frame import FRAME_SECONDS, AudioFrame
 from media.playout import Chunk, Playout
+
+BEEP_WITHIN = 90.0
+"""Seconds of a call that was placed in which a machine may beep: greetings are shorter."""
 
 EVENTS_KEPT = 32
 """Keys pressed before the call listens; nobody presses more."""
@@ -31,10 +34,12 @@ FAR_ERROR = 0.03
 class _Post:
     """Brings what the line has to the call, from when it listens; keeps events until then."""
 
-    def __init__(self, listens_for_machine: bool) -> None:
+    def __init__(self, beeps: BeepDetector | None) -> None:
         self._ear: Ear | None = None
         self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
-        self._machine = MachineDetector() if listens_for_machine else None
+        self._beeps = beeps
+        self._listened = 0.0
+        "seconds"
 
     @property
     def attached(self) -> bool:
@@ -52,12 +57,12 @@ class _Post:
         if self._ear is None:
             return
         self._ear.hear(frame)
-        if self._machine is not None:
-            found = self._machine.feed(frame)
-            if found is not None:
-                self._ear.notice(AnsweredBy(found.kind, found.words, round(found.seconds, 2)))
-            if self._machine.over:
-                self._machine = None
+        if self._beeps is not None:
+            self._listened += FRAME_SECONDS
+            if self._beeps.feed(frame):
+                self._ear.notice(BeepHeard())
+            if self._listened > BEEP_WITHIN:
+                self._beeps = None
 
     def notice(self, event: LineEvent) -> None:
         """Bring an event."""
@@ -97,8 +102,6 @@ class SipLeg:
         sockets: MediaSockets,
         control: LegControl,
         media_timeout: float,
-        *,
-        listens_for_machine: bool = False,
     ) -> None:
         self.info = info
         self.playout = Playout(stream.form, lead=0, latency=FAR_BUFFER, basis="sent")
@@ -106,7 +109,7 @@ class SipLeg:
         self._sockets = sockets
         self._control = control
         self._timeout = media_timeout
-        self._post = _Post(listens_for_machine)
+        self._post = _Post(BeepDetector() if info.screened else None)
         self._held = not stream.sends
         self._gone = False
         self._music: Loop | None = None

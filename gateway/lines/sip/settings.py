@@ -142,7 +142,7 @@ class SipSettings:
     "length of a key that we press"
     key_gap_ms: Annotated[int, Meta(ge=40, le=1000)] = 80
     answering_machine: bool = False
-    "listen in outbound calls for whether a machine answered"
+    "in calls that are placed hear first who answers, and leave machines a message after their beep"
     api_key: str = field(default="", repr=False, metadata={"env": "SIP_API_KEY"})
     "lets programs place calls over HTTP; this machine's owner needs none"
     user_agent: str = "Parley"

@@ -118,7 +118,7 @@ class Answering:
         settings = ConversationSettings(lines=FixedLines(greeting=""), idle_seconds=1e6)
         call = Call(
             leg,
-            Conversation(settings, BackendTraits(), call_id="c1"),
+            Conversation(leg.info, settings, BackendTraits()),
             ToldHearing(),  # type: ignore[arg-type]
             ContinuousStream(8000),
             lambda name: realtime_backend(RealtimeSettings(url=self.server.url)),

@@ -12,6 +12,7 @@ from gateway.call.call import LOOK_SECONDS, Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.state import Event
+from gateway.call.conversation.waits import Wait
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.call.track import Track
@@ -131,7 +132,7 @@ class Line:
         self.stream.looks = []
         self.call = Timed(
             self.leg,
-            Conversation(self.settings, BackendTraits(), call_id=info.call_id),
+            Conversation(info, self.settings, BackendTraits()),
             self.hearing,  # type: ignore[arg-type]
             self.stream,
             lambda name: Silent(),
@@ -176,11 +177,13 @@ class Line:
 
 
 def make(
-    number: int, backends: Callable[[str], Backend] = lambda name: Silent()
+    number: int,
+    backends: Callable[[str], Backend] = lambda name: Silent(),
+    info: CallInfo | None = None,
 ) -> tuple[Call, Log]:
-    info = CallInfo(f"c{number}", "twilio", "test")
+    info = info or CallInfo(f"c{number}", "twilio", "test")
     log = Log()
-    conversation = Conversation(ConversationSettings(), BackendTraits(), call_id=info.call_id)
+    conversation = Conversation(info, ConversationSettings(), BackendTraits())
     call = Call(
         FakeLeg(info),
         conversation,
@@ -292,7 +295,7 @@ def test_a_deadline_set_between_two_looks_is_met_to_the_tick() -> None:
             for number in range(20):
                 await line.at(1.0 + number * 0.113)
                 soon = asyncio.get_running_loop().time() + 0.03
-                line.call.conversation.state.waits.words = soon
+                line.call.conversation.state.waits.until(Wait.WORDS, soon)
                 line.call.post(TimePassed())
 
     line = Line().hold(story)

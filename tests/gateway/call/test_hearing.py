@@ -60,7 +60,7 @@ class One:
         hearing = Hearing(stream, lambda hear: voices.open(RATE, hear), None, self.taking)
         self.call = Call(
             FakeLeg(info),
-            Conversation(ConversationSettings(), BackendTraits(), call_id=name),
+            Conversation(info, ConversationSettings(), BackendTraits()),
             hearing,
             stream,
             lambda name: Silent(),

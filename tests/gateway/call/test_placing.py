@@ -22,4 +22,4 @@ def test_a_transfer_is_not_placed_when_there_were_as_many_as_may_be() -> None:
     assert not first.log.of("transfer")
     (told,) = second.log.of("transfer")
     assert "placed_per_hour" in str(told["reason"])
-    assert second.call.conversation.state.phase == "ended"
+    assert second.call.conversation.state.end.phase == "ended"

@@ -106,7 +106,7 @@ def test_a_drain_ends_when_it_is_hurried_or_its_time_is_up(hurries: bool) -> Non
         assert len(board.calls) == 1
         if hurries:
             hurry.set()
-        while board.calls and board.calls[0].conversation.state.phase == "open":  # noqa: ASYNC110
+        while board.calls and board.calls[0].conversation.state.end.phase == "open":  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         took.append(loop.time() - begun)
 
@@ -127,14 +127,13 @@ def test_a_drain_ends_with_its_last_call() -> None:
 
 
 async def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
-    from gateway.events import CallerGone, CallStarted
+    from gateway.events import CallerGone
 
-    call, log = make(1)
     info = CallInfo("c1", "sip", "test", variables={"sip_call_id": "abc@far"})
+    call, log = make(1, info=info)
     async with asyncio.TaskGroup() as group:
         group.create_task(call.run())
         await asyncio.sleep(0.1)
-        call.post(CallStarted(info))
         call.post(CallerGone("done"))
     assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"
 

@@ -307,4 +307,4 @@ def test_a_bad_name_is_answered_to_the_model(name: str, arguments: dict[str, str
     (answer,) = only(book.happens(TimePassed(), 0.1), AnswerTool)
     assert answer.result["error"] in ("bad_arguments", "no_such_tool", "not_allowed")
     assert answer.proceed
-    assert book.machine.state.phase == "open"
+    assert book.machine.state.end.phase == "open"

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from gateway.call.conversation.waits import Wait
 from gateway.call.settings import ConversationSettings
 from gateway.events import (
     AnswerTool,
@@ -214,7 +215,7 @@ def test_the_floor_is_open_only_after_playout_and_then_the_caller_is_asked_once(
     book = greeted()
     respond = book.turn("Hm")
     utterance = book.reply(respond, "Well.", 3.0)
-    assert book.machine.state.waits.idle is None
+    assert Wait.IDLE not in book.machine.state.waits
     book.heard_all(utterance, 3.0)
     (line,) = only(book.happens(TimePassed(), 8.1), Speak)
     assert line.text == "Are you still there?"

@@ -16,6 +16,7 @@ from gateway.events import (
     BackendLost,
     BackendReady,
     BackendTurn,
+    BeepHeard,
     CallerClaimed,
     CallerGone,
     CallerKey,
@@ -130,6 +131,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(CallerGone, st.just("hung up"), st.booleans()),
     st.builds(lambda: CallHeld("hold", 99.0)),
     st.builds(CallReleased),
+    st.builds(BeepHeard),
 )
 
 HEARING = st.sampled_from(["hear", "dry"])
@@ -139,17 +141,16 @@ HEARING = st.sampled_from(["hear", "dry"])
 class Course:
     """Drives a conversation as the shell does, with a ledger that knows what was queued."""
 
-    def __init__(self, traits: BackendTraits) -> None:
+    def __init__(self, traits: BackendTraits, *, screened: bool = False) -> None:
         self.now = 100.0
-        self.machine = Conversation(
-            ConversationSettings(tools=(LOOKUP, BOOK)), traits, call_id="c1"
-        )
+        info = CallInfo("c1", "twilio", "test", screened=screened)
+        self.machine = Conversation(info, ConversationSettings(tools=(LOOKUP, BOOK)), traits)
         self.queued: dict[int, int] = {}
         self.flushed: set[int] = set()
         self.away = False
         self.hang_ups = 0
         self.ends = 0
-        self.handle(CallStarted(CallInfo("c1", "twilio", "test")))
+        self.handle(CallStarted())
 
     def handle(self, event: Event) -> None:
         """Let one event happen, and perform what follows as the shell would."""
@@ -223,12 +224,13 @@ class Course:
 
 
 @pytest.mark.parametrize("owns_turns", [False, True])
+@pytest.mark.parametrize("screened", [False, True])
 @given(steps=st.lists(EVENTS | HEARING, max_size=40), pauses=st.data())
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_whatever_happens(
-    owns_turns: bool, steps: list[Event | str], pauses: st.DataObject
+    owns_turns: bool, screened: bool, steps: list[Event | str], pauses: st.DataObject
 ) -> None:
-    course = Course(BackendTraits(owns_turns=owns_turns))
+    course = Course(BackendTraits(owns_turns=owns_turns), screened=screened)
     for step in steps:
         course.now += pauses.draw(st.sampled_from([0.0, 0.02, 0.5, 4.0]))
         match step:

@@ -210,10 +210,10 @@ def test_what_was_complete_is_heard_to_its_end_although_the_connection_is_lost()
 def test_every_chain_comes_to_an_end(fallbacks):
     book = greeted(*fallbacks)
     for _ in range(5):
-        if book.machine.state.phase != "open":
+        if book.machine.state.end.phase != "open":
             break
         for line in only(book.happens(LOST, 0.5), Speak):
             book.hear_line(line)
         if only(book.effects, Transfer):
             book.happens(TransferEnded(accepted=False))
-    assert book.machine.state.phase == "ending"
+    assert book.machine.state.end.phase == "ending"

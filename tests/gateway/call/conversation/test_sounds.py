@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.call.conversation.state import Effect
+from gateway.call.conversation.waits import Wait
 from gateway.events import Disregard, Hold, Listen, Resume, Speak
 from tests.support.playbook import Playbook, only
 from turn.events import SpeechStarted, SpeechStopped, TurnDropped
@@ -54,7 +55,7 @@ def test_a_click_does_not_keep_back_an_answer_that_is_on_its_way() -> None:
     book.turn("what time is it")
     effects = click(book)
     assert [type(each) for each in effects if isinstance(each, Hold | Resume)] == [Hold, Resume]
-    assert book.machine.state.waits.held is None
+    assert Wait.HELD not in book.machine.state.waits
 
 
 def test_after_a_click_the_caller_is_waited_for_at_all() -> None:
@@ -63,7 +64,7 @@ def test_after_a_click_the_caller_is_waited_for_at_all() -> None:
     line = book.start()
     book.happens(SpeechStarted(800, 800))
     book.hear_line(line)
-    assert book.machine.state.waits.idle is None
+    assert Wait.IDLE not in book.machine.state.waits
     book.happens(TurnDropped(9000), after=0.3)
     assert book.machine.deadline == book.now + IDLE
     assert only(book.effects, Speak) == [line]

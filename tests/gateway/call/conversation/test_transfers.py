@@ -52,7 +52,7 @@ def test_nobody_else_is_and_the_model_is_told_whom_it_may_name(target: object) -
     assert told.result["error"] == "not_allowed"
     assert "Boss, desk, +4930123*" in told.result["message"]
     assert told.proceed
-    assert book.machine.state.phase == "open"
+    assert book.machine.state.end.phase == "open"
     (line,) = records(effects, "transfer_refused")  # type: ignore[arg-type]
     assert line["reason"] == "not in transfers"
 
