@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from gateway.events import CallerGone, RunTool
-from tests.gateway.call.test_call import make
 from tests.support.cascade_call import Tools
+from tests.support.one_call import make
 
 
 @pytest.mark.parametrize(("stops", "outcome"), [(False, "done"), (True, "unknown")])

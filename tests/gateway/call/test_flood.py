@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.call.flood import KEYS, Flood
 from gateway.events import CallerGone, CallerKey, CallerTyped
 from gateway.ports import LineEvent
-from tests.gateway.call.test_call import make
+from tests.support.one_call import make
 
 
 @pytest.mark.parametrize(("gap", "keys"), [(0.0, 40), (0.05, 40), (0.2, 2000)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.doors.allowance import Allowance
 from gateway.events import Transfer
-from tests.gateway.call.test_call import Line
+from tests.support.one_call import Line
 from tests.support.virtual_time import START
 
 

@@ -16,8 +16,8 @@ from gateway.events import CallInfo
 from gateway.lines.sip.admission import rejection
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Refusal
-from tests.gateway.call.test_call import make
 from tests.support.cascade_call import FakeLeg
+from tests.support.one_call import make
 from tests.support.virtual_time import run
 
 Story = Callable[[Switchboard, Pacer, asyncio.Event, asyncio.Event], Any]
