@@ -27,7 +27,8 @@ setup: $(MADE)/models ## Make .venv with everything pinned, and fetch the models
 
 .PHONY: test
 test: setup debian-test $(MADE)/aimock ## Run the tests (PYTEST_ARGS="tests/media -x" narrows them)
-	@$(PYTEST) -m "not slow and not peer and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ] # 5: none
+	@$(PYTEST) -n logical --dist worksteal -m "not slow and not peer and not live" $(PYTEST_ARGS) || \
+	  [ $$? -eq 5 ] # 5: none
 	@tools/live.sh $(PYTEST) -m "not slow and not wide and (peer or live)" --ignore tests/peers/webrtc -rs $(PYTEST_ARGS)
 	@# The browser's driver keeps an event loop running, so its tests have a process of their own.
 	@tools/live.sh $(PYTEST) -m "not slow and not wide and peer" $(or $(PYTEST_ARGS),tests/peers/webrtc) -rs

@@ -24,7 +24,7 @@ NO_PACKAGES = frozenset({"-typeshed", "parley-hibari-g2p"})
 RUN = frozenset(
     {
         "coverage", "import-linter", "mypy", "pytest-asyncio", "pytest-randomly",
-        "pytest-timeout", "ruff", "streamdouble", "types-psutil", "uv",
+        "pytest-timeout", "pytest-xdist", "ruff", "streamdouble", "types-psutil", "uv",
     }
 )  # fmt: skip
 """What is run or plugged in, and not imported."""

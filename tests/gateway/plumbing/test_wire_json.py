@@ -197,7 +197,7 @@ def test_a_result_without_end_is_refused() -> None:
         clean(endless)
 
 
-@pytest.mark.parametrize("odd", [*ODD, object()], ids=repr)
+@pytest.mark.parametrize("odd", [*ODD, object()], ids=lambda odd: type(odd).__name__)
 def test_no_line_ends_the_call_log(tmp_path: Path, odd: Any) -> None:
     endless: list[Any] = []
     endless.append(endless)

@@ -26,6 +26,7 @@ async def test_an_exit_is_an_error_and_no_end():
 @pytest.mark.real_time
 async def test_tools_that_hang_are_left_behind_and_further_ones_are_refused_at_once():
     release = threading.Event()
+    before = set(threading.enumerate())  # other tests' threads may stay for good
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -37,5 +38,5 @@ async def test_tools_that_hang_are_left_behind_and_further_ones_are_refused_at_o
                 task.cancel()
     finally:
         release.set()
-    for thread in [one for one in threading.enumerate() if one.name.startswith("tool")]:
+    for thread in set(threading.enumerate()) - before:
         thread.join(10)
