@@ -95,6 +95,10 @@ bench-sip: setup debian-test-peers ## Measure SIP calls at once, with SIPp as th
 bench-webrtc: setup ## Measure calls from web pages at once: CPU by its parts, and late frames
 	@$(BIN)/python -m bench.webrtc
 
+.PHONY: bench-browser
+bench-browser: setup ## Measure the call browser with 100,000 logged calls: the list, a call, the day
+	@$(BIN)/python -m bench.browser
+
 PROVIDER ?= tensorrt
 .PHONY: bench-gpu
 bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PROVIDER=cuda)
