@@ -80,6 +80,10 @@ bench-turns: setup ## Measure turn-taking over recorded speech, against plain si
 	@$(BIN)/python -m bench.turns
 	@$(BIN)/python -m bench.together
 
+.PHONY: bench-answers
+bench-answers: setup ## Measure who is taken for an answering machine, and where messages are left
+	@$(BIN)/python -m bench.answers
+
 .PHONY: bench-parts
 bench-parts: setup ## Measure single parts: edges and echo of speech, models, media sockets
 	@$(BIN)/python -m bench.edges

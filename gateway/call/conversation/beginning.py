@@ -9,7 +9,8 @@ from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.state import CallState, Effects
 from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
-from gateway.events import Respond
+from gateway.events import Draft, Record, Respond
+from gateway.log_events import DraftLogged
 
 
 def begin(
@@ -43,6 +44,33 @@ def begin(
     state.waits.begin(Wait.REPLY, now)
     state.waits.until(Wait.FILLER, now + SILENCE_SECONDS if bridged_at is None else bridged_at)
     return reply
+
+
+def draft(
+    state: CallState,
+    now: float,
+    start: int,
+    end: int,
+    *,
+    probability: float | None = None,
+    without: int = 0,
+) -> Effects:
+    """Begin an answer that may be thrown away to what was said between two samples, where one may
+    be begun; `without`: a turn of the history that this goes on from."""
+    if (
+        not state.settings.drafts
+        or not state.traits.drafts
+        or state.end.phase != "open"
+        or state.tools.busy
+        or state.tools.writes.asking
+        or state.replies.draft is not None
+    ):
+        return []
+    begun = state.replies.begin_draft(now, start)
+    return [
+        Draft(begun.turn, begun.id, start, end, state.history.entries(without)),
+        Record(DraftLogged(outcome="started", reply=begun.id, probability=probability)),
+    ]
 
 
 def respond_again(state: CallState, now: float, since: TurnClock | None = None) -> Effects:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from gateway.call.conversation import consent_side, rejoin, screening, sounds, tool_side
-from gateway.call.conversation.beginning import begin, respond_again
+from gateway.call.conversation.beginning import begin, draft, respond_again
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.state import CallerSide, CallState, Effects
 from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
@@ -18,7 +18,6 @@ from gateway.events import (
     CallerTyped,
     CallerWords,
     ChooseProfile,
-    Draft,
     Flush,
     Record,
     Respond,
@@ -108,24 +107,11 @@ def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
 
 
 def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
-    too_long = state.seconds(event.end - event.start) > state.settings.draft_turn_seconds
-    if (
-        not state.settings.drafts
-        or not state.traits.drafts
-        or too_long
-        or state.end.phase != "open"
-        or state.tools.busy
-        or state.tools.writes.asking
-        or state.replies.draft is not None
-    ):
-        return []
     before = state.caller.rejoins
     start, without = (event.start, 0) if before is None else (before.start, before.turn)
-    draft = state.replies.begin_draft(now, start)
-    return [
-        Draft(draft.turn, draft.id, start, event.end, state.history.entries(without)),
-        Record(DraftLogged(outcome="started", reply=draft.id, probability=event.probability)),
-    ]
+    if state.seconds(event.end - event.start) > state.settings.draft_turn_seconds:
+        return []
+    return draft(state, now, start, event.end, probability=event.probability, without=without)
 
 
 def _turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
@@ -258,13 +244,13 @@ def _words(state: CallState, event: CallerWords, now: float) -> Effects:
         return []
     reply.caller_text = event.text
     reply.transcript_at = now
+    if event.text and screening.is_recording(state, event.text):
+        return screening.found(state, "words", now)
     if reply.clock is None:  # still a draft: nothing of it is believed
         return []
     if reply.clock.transcript is None:
         reply.clock.transcript = now
     if event.text:
-        if screening.is_recording(state, event.text):
-            return screening.found(state, "words", now)
         effects = _believe_caller(state, reply, event.text)
         effects += tool_side.confirmed(state, reply, now)
         return effects + tool_side.judged(state, reply, now)

@@ -10,20 +10,21 @@ from dataclasses import replace
 from typing import Literal, assert_never
 
 from gateway.call.conversation import sounds, tool_side
-from gateway.call.conversation.beginning import respond_again
+from gateway.call.conversation.beginning import draft, respond_again
 from gateway.call.conversation.state import CallerSide, CallState, Effects
 from gateway.call.conversation.waits import Wait
 from gateway.events import (
     BackendTurn,
     CallerTurnEnded,
+    Entry,
     Flush,
     HangUp,
     Inform,
     Record,
     Resume,
 )
-from gateway.log_events import AnsweredByLogged
-from turn.events import SpeechStarted, SpeechStopped, TurnDrafted, TurnDropped, TurnResumed
+from gateway.log_events import AnsweredByLogged, CallerSpokeLogged
+from turn.events import SpeechStarted, SpeechStopped, TurnDropped
 from turn.words import lexicon, recorded
 
 NOBODY_SECONDS = 2.5
@@ -51,12 +52,11 @@ ASKED_OF = (
     SpeechStarted,
     SpeechStopped,
     TurnDropped,
-    TurnDrafted,
-    TurnResumed,
     CallerTurnEnded,
     BackendTurn,
 )
-"""What is not answered while it is not known who speaks."""
+"""What is not answered while it is not known who speaks; an answer may be drafted, which also finds
+the words."""
 
 
 def begin(state: CallState, now: float) -> Effects:
@@ -104,11 +104,7 @@ def overheard(state: CallState, event: CallerSide, now: float) -> Effects:
                 _wait(state, now + WAITS_SECONDS)
             return [] if state.traits.owns_turns else sounds.dropped(state, now)
         case CallerTurnEnded() if asking:
-            before = screening.turn
-            if isinstance(before, CallerTurnEnded):
-                ended = replace(event.ended, start=before.ended.start)
-                event = replace(event, ended=ended)
-            state.caller.speaking, screening.turn = False, event
+            return _note_turn(state, event, now)
         case BackendTurn(kind="ended") if asking:
             screening.turn = event
         case CallerTurnEnded() if screening.stage == "person":
@@ -117,6 +113,17 @@ def overheard(state: CallState, event: CallerSide, now: float) -> Effects:
         case _:
             pass
     return []
+
+
+def _note_turn(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
+    """Keep what they said, together with what they said before, and find its words."""
+    effects: Effects = []
+    before = state.screening.turn
+    if isinstance(before, CallerTurnEnded):
+        event = replace(event, ended=replace(event.ended, start=before.ended.start))
+        effects += tool_side.drop_draft(state, "goes on", now)
+    state.caller.speaking, state.screening.turn = False, event
+    return effects + draft(state, now, event.ended.start, event.ended.end)
 
 
 def is_recording(state: CallState, text: str) -> bool:
@@ -175,16 +182,21 @@ def _talk(state: CallState, kind: Literal["person", "silence"], now: float) -> E
     """Somebody is there: greet them, or answer what they said where nothing is to be said first."""
     screening = state.screening
     screening.stage = "person"
-    told = _told(state, kind, "voice" if kind == "person" else "silence", now)
+    effects: Effects = [_told(state, kind, "voice" if kind == "person" else "silence", now)]
+    said = state.replies.draft.caller_text if state.replies.draft is not None else None
+    if state.settings.lines.greeting and said:
+        state.history.append(Entry("caller", said))
+        effects.append(Record(CallerSpokeLogged(text=said)))
     greeting = state.speak(state.settings.lines.greeting, "greeting")
     screening.turns = state.replies.turn + (1 if greeting else 2)
     if greeting:
         # They said who they are, or hello: the greeting is the answer.
         screening.turn, screening.greeted = None, now
-        return [told, *_unheard(state), *greeting]
+        effects += tool_side.drop_draft(state, "greeted", now)
+        return [*effects, *_unheard(state), *greeting]
     if screening.turn is None:
         state.await_caller(now)
-    return [told]
+    return effects
 
 
 def _hear_out(state: CallState, evidence: Literal["voice", "words"], now: float) -> Effects:

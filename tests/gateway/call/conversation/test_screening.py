@@ -13,6 +13,7 @@ from gateway.events import (
     CallInfo,
     CallStarted,
     Draft,
+    DropDraft,
     Flush,
     HangUp,
     Inform,
@@ -69,21 +70,36 @@ def answered_by(book: Playbook) -> list[tuple[object, object]]:
     return [(each["kind"], each["evidence"]) for each in found]
 
 
-def test_nobody_is_answered_drafted_for_or_greeted_while_nobody_knows_who_it_is() -> None:
+def test_nobody_is_answered_or_greeted_while_nobody_knows_who_it_is() -> None:
     book = placed()
     speaks(book, 0.6)
-    draft = book.happens(TurnDrafted(RATE, 0, RATE, 0.9))
-    assert only(draft, Draft) == []
+    assert len(only(book.happens(TurnDrafted(RATE, 0, RATE, 0.9)), Draft)) == 1
     assert ends(book) == []
+    assert only(book.effects, Speak) == only(book.effects, Respond) == []
     assert answered_by(book) == []
 
 
 def test_somebody_who_waits_is_greeted_once() -> None:
     book = placed(greeting="Good morning.")
     speaks(book, 0.6)
-    assert ends(book) == []
-    assert [one.text for one in only(waited(book), Speak)] == ["Good morning."]
+    (drafted,) = only(ends(book), Draft)
+    book.happens(CallerWords(drafted.turn, "Smith speaking.", final=True), 0.1)
+    effects = waited(book)
+    assert [one.text for one in only(effects, Speak)] == ["Good morning."]
+    assert only(effects, DropDraft) == [DropDraft(drafted.reply)]
     assert answered_by(book) == [("person", "voice")]
+    said = [(entry.role, entry.text) for entry in book.machine.state.history.entries()]
+    assert said == [("caller", "Smith speaking."), ("agent", "Good morning.")]
+
+
+def test_a_greeting_that_pauses_is_known_by_its_words_before_anybody_speaks() -> None:
+    book = placed(greeting="Good morning.")
+    speaks(book, 2.0)
+    (drafted,) = only(ends(book), Draft)
+    effects = book.happens(CallerWords(drafted.turn, MACHINE, final=True), 0.2)
+    assert only(effects, DropDraft) == [DropDraft(drafted.reply)]
+    assert answered_by(book) == [("machine", "words")]
+    assert only(book.effects, Speak) == []
 
 
 def test_a_turn_that_is_found_to_be_over_after_the_greeting_began_is_answered_by_it() -> None:
