@@ -84,6 +84,12 @@ class ToolEntry:
     "what the model calls it; of an MCP server: the one tool that is meant, else all of them"
     python: str = ""
     "`package.module:function`, or `file.py:function` beside the agent's file"
+    isolated: bool = False
+    """a Python function runs in a process of its own, one for all functions of its file: nothing
+    that it does to the interpreter or the process is felt by a call"""
+    environment: tuple[str, ...] = ()
+    "names of variables that the process of an isolated function is given, besides the few every \
+program needs"
     http: HttpEndpoint | None = None
     mcp: str = ""
     "the name of a server under `servers`"
@@ -103,6 +109,10 @@ class ToolEntry:
     def __post_init__(self) -> None:
         if sum(map(bool, (self.python, self.http, self.mcp, self.builtin))) != 1:
             raise ValueError("a tool has exactly one of python, http, mcp and builtin")
+        if self.isolated and not self.python:
+            raise ValueError("isolated is for python tools")
+        if self.environment and not self.isolated:
+            raise ValueError("environment is for isolated tools; others see all of the gateway's")
         if self.http is not None and not self.name:
             raise ValueError("name is missing")
         if self.confirm and self.effect == "read":

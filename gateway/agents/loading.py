@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any, NoReturn, TypeVar
 from zoneinfo import ZoneInfo
 
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
-from gateway.agents.modules import defined_at, file_module, named_module, told
 from gateway.agents.places import placed
 from gateway.backends.cascade.choices.race import chain
 from gateway.backends.cascade.models.script.dialogue import CALL_NOTE
@@ -24,9 +23,11 @@ from gateway.ports import ToolSpec
 from gateway.tools.builtins import BUILTINS, CALL_TOOLS
 from gateway.tools.checking import wrong
 from gateway.tools.context import ToolContext
-from gateway.tools.functions import FunctionTool, function_tool
+from gateway.tools.endpoints import taken_from_environment
 from gateway.tools.http import HttpTool
+from gateway.tools.isolated import Home, IsolatedTool, ToolProcess
 from gateway.tools.messages import message_tools
+from gateway.tools.modules import found, made, module
 from gateway.tools.toolbox import Tool
 
 T = TypeVar("T")
@@ -197,9 +198,10 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
     """Make the tools that need no connection."""
     tools: dict[str, Tool] = {}
     modules: list[Path] = []
+    homes: dict[str, ToolProcess] = {}
     for at, entry in enumerate(file.tools):
         try:
-            tool = _tool(path.parent, entry)
+            tool = _tool(path.parent, entry, homes)
             spec = next(_call_tools(file, entry), None) if tool is None else tool.spec
             if spec is not None:
                 _check(spec, file, tools, source, at)
@@ -217,10 +219,10 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
     return tools, modules
 
 
-def _tool(folder: Path, entry: ToolEntry) -> Tool | None:
+def _tool(folder: Path, entry: ToolEntry, homes: dict[str, ToolProcess]) -> Tool | None:
     """Make a tool that needs no connection and does not act on the call itself."""
     if entry.python:
-        return _python(folder, entry)
+        return _python(folder, entry, homes)
     if entry.builtin and entry.builtin not in CALL_TOOLS:
         stored = message_tools()[entry.builtin]
         return replace(stored, spec=as_wished(stored.spec, entry))
@@ -289,17 +291,17 @@ def as_wished(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:
     )
 
 
-def _python(folder: Path, entry: ToolEntry) -> FunctionTool:
+def _python(folder: Path, entry: ToolEntry, homes: dict[str, ToolProcess]) -> Tool:
     """Find a function; raise ValueError in words for the operator."""
     where, colon, name = entry.python.partition(":")
     if not colon:
         raise ValueError(f'python must be like "module:function", found "{entry.python}"')
-    module = file_module(folder / where) if where.endswith(".py") else named_module(where)
-    function: Callable[..., Any] | None = getattr(module, name, None)
-    if function is None or not callable(function):
-        raise ValueError(f'there is no function "{name}" in {where}')
-    try:
-        made = function_tool(function, entry.name)
-    except BaseException as raised:  # fence: hints are an operator's own code, read only now
-        raise ValueError(f"{defined_at(function, where)}: {told(raised)}") from None
-    return replace(made, spec=as_wished(made.spec, entry))
+    where = str(folder / where) if where.endswith(".py") else where
+    if entry.isolated:
+        home = Home(where, folder, taken_from_environment(entry.environment))
+        spec = as_wished(home.describe(name, entry.name), entry)
+        # One process for a file; what may know more of the machine has one of its own.
+        key = "\n".join((where, *sorted(entry.environment)))
+        return IsolatedTool(spec, name, homes.setdefault(key, ToolProcess(home)))
+    tool = made(where, found(where, module(where), name), entry.name)
+    return replace(tool, spec=as_wished(tool.spec, entry))

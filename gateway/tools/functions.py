@@ -72,6 +72,9 @@ class FunctionTool:
     def _shape(self) -> _Shape:
         return _shape(self.function)
 
+    def expect(self) -> None:
+        """Return at once: it is ready."""
+
     async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Call the function; raise ToolFailed for what it cannot do."""
         given = self._shape.convert(arguments)

@@ -64,6 +64,9 @@ class HttpTool:
             if name not in declared:
                 raise ValueError(f"http.url: {{{name}}} is not among the parameters' properties")
 
+    def expect(self) -> None:
+        """Return at once: it is ready."""
+
     async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Make the request; raise ToolFailed for every answer that is none."""
         if self.spec.effect == "read":

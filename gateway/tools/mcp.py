@@ -7,12 +7,10 @@ listed first are the ones an agent has, so that the head of the prompt stays the
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import httpx2  # what the SDK itself speaks HTTP with
 import structlog
@@ -30,6 +28,7 @@ from gateway.tools.bounds import cut
 from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.endpoints import McpServer, taken_from_environment, with_secrets
 from gateway.tools.ledger import entered
+from gateway.tools.said import Said
 from gateway.tools.store import Store
 
 FIRST_PAUSE = 0.5
@@ -42,9 +41,6 @@ CONNECT_SECONDS = 10.0
 
 CALL_SECONDS = 60.0
 """The longest a call may take; a read is given up by its own, shorter time before that."""
-
-SAID_MOST = 500
-"""Characters of one line that a program says."""
 
 NEVER_BEGAN = frozenset(
     (types.PARSE_ERROR, types.INVALID_REQUEST, types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
@@ -75,8 +71,8 @@ class McpConnection:
         """Know a server; `endpoint` makes what the SDK connects to, where it is not in the file;
         a program runs in `folder`."""
         self.name = name
-        self._messages = Messages(name)
-        self._endpoint = endpoint or _endpoint(server, folder, self._messages)
+        self._said = Said(name)
+        self._endpoint = endpoint or _endpoint(server, folder, self._said)
         self._client: Client | None = None
         self._listed: tuple[types.Tool, ...] | None = None
         self._up = asyncio.Event()
@@ -103,7 +99,7 @@ class McpConnection:
                 log.warning("tool server failed", server=self.name, error=repr(error))
             finally:
                 self._down()
-                self._messages.close()
+                self._said.close()
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -170,6 +166,9 @@ class McpTool:
     spec: ToolSpec
     connection: McpConnection
 
+    def expect(self) -> None:
+        """Return at once: it is ready."""
+
     async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Use it; a write is begun once, and what may have happened is not tried again."""
         name, key = self.spec.name, context.key
@@ -190,41 +189,14 @@ class McpTool:
         """Return at once: the connection is the server's, and outlives an agent's file."""
 
 
-class Messages:
-    """What a program says on its standard error, in the gateway's log under a field of its own."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._end: TextIO | None = None
-
-    def open(self) -> TextIO:
-        """Give what a new program writes to; what it writes is read in a thread."""
-        reading, writing = os.pipe()
-        self._end = os.fdopen(writing, "w")
-        threading.Thread(target=self._read, args=(reading,), name="mcp", daemon=True).start()
-        return self._end
-
-    def close(self) -> None:
-        """Let go of our end; what the program still says is read until it ends."""
-        end, self._end = self._end, None
-        if end is not None:
-            end.close()
-
-    def _read(self, reading: int) -> None:
-        with os.fdopen(reading, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if said := line.rstrip():
-                    log.info("tool server said", server=self._name, said=said[:SAID_MOST])
-
-
-def _endpoint(server: McpServer, folder: Path | None, messages: Messages) -> Callable[[], Any]:
+def _endpoint(server: McpServer, folder: Path | None, said: Said) -> Callable[[], Any]:
     if server.command:
         program, *arguments = server.command
         environment = get_default_environment() | taken_from_environment(server.environment)
         run = StdioServerParameters(
             command=program, args=list(arguments), env=environment, cwd=folder
         )
-        return lambda: stdio_client(run, messages.open())
+        return lambda: stdio_client(run, said.open())
     headers = with_secrets(server.headers)
     return lambda: streamable_http_client(
         server.url, http_client=httpx2.AsyncClient(headers=headers, event_hooks=measured(ANSWER))

@@ -25,6 +25,9 @@ class Tool(Protocol):
     def spec(self) -> ToolSpec:
         """What the model is told of it."""
 
+    def expect(self) -> None:
+        """Make ready to be run soon: a call begins. Returns at once."""
+
     async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Do it; raise ToolFailed, OSError or TimeoutError when it cannot be done.
 
@@ -49,6 +52,8 @@ class Toolbox:
 
     def open(self, context: ToolContext) -> CallTools:
         """Give the tools to a call."""
+        for tool in self.tools.values():
+            tool.expect()
         return CallTools(self, context)
 
 

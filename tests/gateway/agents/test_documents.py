@@ -39,8 +39,11 @@ def test_the_tools_in_the_document_are_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "x")
-    (example,) = blocks("tools.md", "toml")
+    example, isolated = blocks("tools.md", "toml")
     (tmp_path / "workshop").symlink_to(ROOT / "agents/workshop")
+    (tmp_path / "shop.py").write_text("def find(name: str):\n    'Find something.'\n")
+    (tmp_path / "a.toml").write_text(isolated)
+    assert [spec.name for spec in load(tmp_path / "a.toml").specs] == ["find"]
     (tmp_path / "a.toml").write_text(example)
     agent = load(tmp_path / "a.toml")
     assert [spec.name for spec in agent.specs] == ["book", "order_status"]

@@ -12,6 +12,7 @@ from gateway.agents.library import shipped
 from gateway.agents.loading import load
 from gateway.agents.places import AgentError
 from gateway.events import CallInfo, Entry
+from gateway.tools.isolated import IsolatedTool
 
 SCRIPT = """
 start = "a"
@@ -117,6 +118,19 @@ def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
         (
             "[servers.files]",
             "agent.toml:1:10: servers.files: a server has either a command or a url",
+        ),
+        (
+            '[[tools]]\nbuiltin = "hang_up"\nisolated = true',
+            "agent.toml:1:3: tools[0]: isolated is for python tools",
+        ),
+        (
+            '[[tools]]\npython = "agents.workshop.tools:book"\nenvironment = ["TOKEN"]',
+            "agent.toml:1:3: tools[0]: environment is for isolated tools; others see all of the"
+            " gateway's",
+        ),
+        (
+            '[[tools]]\npython = "shop:f"\nisolated = true\nenvironment = ["NO_SUCH_TOKEN"]',
+            "agent.toml:1:3: tools[0]: the environment variable NO_SUCH_TOKEN is not set",
         ),
         ('[[tools]]\npython = "nowhere:f"', "agent.toml:1:3: tools[0]: nowhere cannot be imported"),
         (
@@ -226,6 +240,21 @@ def test_code_that_cannot_be_used_is_told_with_its_line(
     assert len(broken.splitlines()) == 1
     left = any("bad_py" in name and tmp_path.name in name for name in sys.modules)
     assert left != ("cannot be loaded" in broken)
+
+
+def test_isolated_functions_of_a_file_share_a_process_and_are_what_they_are_in_the_gateway(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shop.py").write_text("def a(x: int):\n    'A.'\ndef b():\n    'B.'\n")
+    entries = ["shop.py:a", "shop.py:b"]
+    text = "".join(f'[[tools]]\npython = "{each}"\n' for each in entries)
+    here = load(write(tmp_path, text)).tools
+    apart = load(write(tmp_path, text.replace('"\n', '"\nisolated = true\n'))).tools
+    assert [tool.spec for tool in apart.values()] == [tool.spec for tool in here.values()]
+    one, other = apart.values()
+    assert isinstance(one, IsolatedTool)
+    assert isinstance(other, IsolatedTool)
+    assert one.process is other.process
 
 
 def test_a_transfer_may_only_go_where_the_file_says(tmp_path: Path) -> None:

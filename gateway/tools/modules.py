@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from gateway.tools.functions import FunctionTool, function_tool
 from inference.errors import as_error, in_words
 
 
@@ -44,6 +45,27 @@ def file_module(path: Path) -> ModuleType:
         where = f"{path.name}{_line(raised, path)}"
         raise ValueError(f"{where} cannot be loaded: {told(raised)}") from None
     return module
+
+
+def module(where: str) -> ModuleType:
+    """Import a module by its name or, where it is a file, by its path; raise ValueError."""
+    return file_module(Path(where)) if where.endswith(".py") else named_module(where)
+
+
+def found(where: str, module: ModuleType, name: str) -> Callable[..., Any]:
+    """Find a function; raise ValueError in words for the operator."""
+    function: Callable[..., Any] | None = getattr(module, name, None)
+    if function is None or not callable(function):
+        raise ValueError(f'there is no function "{name}" in {Path(where).name}')
+    return function
+
+
+def made(where: str, function: Callable[..., Any], name: str) -> FunctionTool:
+    """Make a tool of a function; raise ValueError that names its line."""
+    try:
+        return function_tool(function, name)
+    except BaseException as raised:  # fence: hints are an operator's own code, read only now
+        raise ValueError(f"{defined_at(function, Path(where).name)}: {told(raised)}") from None
 
 
 def told(raised: BaseException) -> str:
