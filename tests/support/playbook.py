@@ -142,3 +142,11 @@ def records(effects: list[Effect], event: str) -> list[dict[str, object]]:
 def plays(effects: list[Effect]) -> list[int]:
     """Name the utterances that were queued for the caller."""
     return [play.utterance for play in only(effects, Play)]
+
+
+def rungs(effects: list[Effect]) -> list[str]:
+    """Name all that was done, in order: lines of the log by their events, the rest by its class."""
+    return [
+        f"log {name_of(effect.event)}" if isinstance(effect, Record) else type(effect).__name__
+        for effect in effects
+    ]

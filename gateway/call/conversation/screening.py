@@ -33,7 +33,7 @@ NOBODY_SECONDS = 2.5
 WAITS_SECONDS = 0.9
 """Who is silent for so long waits to be spoken to; pauses within an answer are shorter."""
 
-TALK_SECONDS = 6.0
+TALK_SECONDS = 7.5
 """No person goes on for longer without waiting; `python -m bench.answers` prints how many do."""
 
 SILENT_SECONDS = 3.0

@@ -38,6 +38,8 @@ class Provisionals:
         self._next = first
         self._timers = timers
         self._waiting: tuple[Key, Response, Ack] | None = None
+        self._stopped: Ack | None = None
+        "what is no longer waited for and may still come"
         self._wait = timers.t1
         self._repeat = 0.0
         self._end = 0.0
@@ -69,6 +71,9 @@ class Provisionals:
             ack = Ack.parse(request.headers.get("RAck") or "")
         except ValueError:
             return False
+        if ack == self._stopped:
+            self._stopped = None
+            return True
         if self._waiting is None or ack != self._waiting[2]:
             return False
         self._waiting = None
@@ -88,7 +93,8 @@ class Provisionals:
         return self._waiting[0], self._waiting[1]
 
     def stop(self) -> None:
-        """Stop repeating: the final response goes out."""
+        """Stop repeating: the final response goes out, and may cross the PRACK (section 3)."""
+        self._stopped = self._waiting[2] if self._waiting is not None else None
         self._waiting = None
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, assert_never
 
 from gateway.lines.rtp.offer import LocalMedia, Negotiation
 from gateway.lines.sip.dialogs.core import (
+    Answered,
+    CallClosed,
     CallKey,
     Core,
     CoreEffect,
     Invited,
+    Lookup,
     Reported,
 )
 from gateway.lines.sip.dialogs.placing import Dial
@@ -52,6 +55,8 @@ class Side:
     reports: list[tuple[float, CallKey, Report]] = field(default_factory=list)
     calls: list[CallKey] = field(default_factory=list)
     emitted: list[tuple[float, str]] = field(default_factory=list)
+    rungs: list[str] = field(default_factory=list)
+    "everything that the side did, in order, and that nobody has looked at"
     media_host: str = ""
 
     def ground(self) -> CallContext:
@@ -62,6 +67,11 @@ class Side:
     def kinds(self, kind: type[Report]) -> list[Report]:
         """Give the reports of a kind."""
         return [report for _, _, report in self.reports if isinstance(report, kind)]
+
+    def did(self) -> list[str]:
+        """Return all that the side did since this was asked last."""
+        rungs, self.rungs = self.rungs, []
+        return rungs
 
     @property
     def key(self) -> CallKey:
@@ -157,13 +167,18 @@ class Ladder:
                 case Emit(message, hop):
                     name = message.method if isinstance(message, Request) else str(message.code)
                     side.emitted.append((self.now, name))
+                    side.rungs.append(f"sends {name}")
                     self._carry(hop, message.encode())
                 case Invited():
+                    side.rungs.append("is invited")
                     self._answer(side, effect)
                 case Reported(key, report):
                     side.reports.append((self.now, key, report))
+                    side.rungs.append(type(report).__name__)
+                case CallClosed() | Lookup() | Answered():
+                    side.rungs.append(type(effect).__name__)
                 case _:
-                    pass
+                    assert_never(effect)
 
     def _answer(self, side: Side, invited: Invited) -> None:
         contact = f"<sip:{side.host}:5060>"
