@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.call.conversation.machine import Conversation
-from gateway.call.conversation.state import Effects, Event
+from gateway.call.conversation.vocabulary import Effects, Event
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import (
     BeepHeard,

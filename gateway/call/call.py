@@ -17,13 +17,14 @@ import structlog
 from gateway.call.answering import Answering
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
-from gateway.call.conversation.state import Effect, Event
+from gateway.call.conversation.vocabulary import Effect, Event
 from gateway.call.faults import Faults
 from gateway.call.flood import Floods
 from gateway.call.hearing import Hearing
 from gateway.call.mouth import Mouth
 from gateway.call.saying import FixedLineBook, Saying
 from gateway.call.tasks import Tasks
+from gateway.call.tool_runs import Toolbox, ToolRuns
 from gateway.call.track import Track
 from gateway.events import (
     AnswerTool,
@@ -55,12 +56,11 @@ from gateway.events import (
     Speak,
     SwitchBackend,
     TimePassed,
-    ToolAnswered,
     Transfer,
     TransferEnded,
     Truncate,
 )
-from gateway.log_events import DeedLogged, FaultLogged, LogEvent
+from gateway.log_events import FaultLogged, LogEvent
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendStart, Leg, LineEvent
 from media.frame import AudioFrame
@@ -78,13 +78,6 @@ WRITES_SECONDS = 15.0
 TOO_MANY = "as many calls were placed in this hour as may be (limits.placed_per_hour)"
 
 log = structlog.get_logger("call")
-
-
-class Toolbox(Protocol):
-    """Where tools are run."""
-
-    async def run(self, effect: RunTool) -> ToolAnswered:
-        """Run one tool to its end; never raises for what the tool does."""
 
 
 class CallLog(Protocol):
@@ -117,7 +110,6 @@ class Call:
         self.conversation = conversation
         self._hearing = hearing
         self._stream = stream
-        self._toolbox = toolbox
         self._log = call_log
         self._track = track
         self._may_place = may_place
@@ -130,6 +122,7 @@ class Call:
         )
         self._saying = Saying(lines, leg.info.rate, self._tasks, self.post, self._record)
         self._mouth = Mouth(leg, stream, hearing, state.speech, track, self.post)
+        self._tools = ToolRuns(toolbox, call_log.write, self.post)
         self._floods = Floods()
         self._inbox: deque[Event] = deque()
         self._deadline: float | None = None
@@ -137,7 +130,6 @@ class Call:
         self._look_at = 0.0
         "while the agent is silent, nothing needs to be looked at before this time"
         self._over = asyncio.Event()
-        self._writing = asyncio.Lock()
 
     # --- what the line calls -----------------------------------------------------------------
 
@@ -291,7 +283,7 @@ class Call:
             case Speak(utterance=utterance, text=text):
                 self._saying.say(utterance, text)
             case RunTool():
-                self._tasks.spawn(self._run_tool(effect), key=effect.ask, kind="tool")
+                self._tasks.spawn(self._tools.run(effect), key=effect.ask, kind="tool")
             case CancelTool(ask=ask):
                 self._tasks.cancel(ask)
             case ChooseProfile() | KeepFloor():
@@ -315,30 +307,6 @@ class Call:
     def _record(self, record: Record) -> None:
         self._log.write(record.event)
         self._mouth.show(record)
-
-    async def _run_tool(self, effect: RunTool) -> None:
-        if not effect.key:
-            self.post(await self._toolbox.run(effect))
-            return
-        async with self._writing:  # in the order they were asked, also when the call is over
-            answered = await self._write(effect)
-        self.post(answered)
-
-    async def _write(self, effect: RunTool) -> ToolAnswered:
-        """Run a write; it is told by itself, since it may go on when nobody waits for it."""
-        name, key = effect.name, effect.key
-        self._log.write(DeedLogged(name=name, key=key, state="begun", arguments=effect.arguments))
-        answered: ToolAnswered | None = None
-        try:
-            answered = await self._toolbox.run(effect)
-        finally:
-            outcome = "unknown" if answered is None else answered.outcome
-            code = None if answered is None else answered.result.get("error")
-            told = None if code is None else str(code)
-            self._log.write(
-                DeedLogged(name=name, key=key, state="over", outcome=outcome, code=told)
-            )
-        return answered
 
     async def _gone_for_sure(self, reason: str) -> None:
         await asyncio.sleep(GONE_SECONDS)

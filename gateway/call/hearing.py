@@ -14,7 +14,7 @@ from typing import Protocol, assert_never
 from msgspec import structs
 
 from gateway.call.caller_stream import ContinuousStream
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.edges import Edges
 from gateway.call.faults import Faults
 from gateway.events import CallerClaimed, CallerTurnEnded, ChooseProfile, KeepFloor

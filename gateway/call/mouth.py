@@ -10,7 +10,7 @@ from typing import assert_never
 
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.speech import Speech
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.hearing import Hearing
 from gateway.call.onset import Onsets
 from gateway.call.track import Track

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.tasks import Tasks
 from gateway.events import AgentAudio, PlayoutDry, Record, UtteranceEnded, Word
 from gateway.log_events import FaultLogged

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.call.call import Toolbox
 from gateway.call.saying import FixedLineBook
 from gateway.call.settings import ConversationSettings
+from gateway.call.tool_runs import Toolbox
 from gateway.events import CallInfo, Entry
 from gateway.ports import Backend
 from turn.taking import TurnSettings

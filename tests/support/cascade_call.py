@@ -17,7 +17,7 @@ from gateway.backends.cascade.ports import LanguageModel, Recogniser, Voice
 from gateway.call.call import Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.faults import Faults
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings

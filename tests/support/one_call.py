@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gateway.call.call import Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import (
@@ -172,6 +172,7 @@ def make(
     number: int,
     backends: Callable[[str], Backend] = lambda name: Silent(),
     info: CallInfo | None = None,
+    tools: Tools | None = None,
 ) -> tuple[Call, Log]:
     info = info or CallInfo(f"c{number}", "twilio", "test")
     log = Log()
@@ -184,7 +185,7 @@ def make(
         backends,
         lambda of: BackendStart(info, ""),
         LineBook(),
-        Tools(),
+        tools or Tools(),
         log,
     )
     return call, log

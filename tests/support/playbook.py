@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from gateway.call.conversation.machine import Conversation
-from gateway.call.conversation.state import Effect, Event
+from gateway.call.conversation.vocabulary import Effect, Event
 from gateway.call.settings import ConversationSettings
 from gateway.events import (
     AgentAudio,

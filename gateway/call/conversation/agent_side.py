@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import consent_side, recovery, rejoin, screening, tool_side
+from gateway.call.conversation import (
+    consent_side,
+    proposals,
+    recovery,
+    rejoin,
+    screening,
+    tool_side,
+)
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.speech import Utterance
-from gateway.call.conversation.state import AgentSide, CallState, Effects
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import AgentSide, Effects
 from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
 from gateway.events import (
     AgentAudio,
@@ -154,7 +162,7 @@ def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
     if reply.clock is None:
         return []
     state.waits.stop(Wait.REPLY, Wait.FILLER)
-    effects = consent_side.reply_ended(state, reply) + tool_side.speak_up(state, now)
+    effects = consent_side.reply_ended(state, reply) + proposals.speak_up(state, now)
     if state.speech.sounding():
         return effects
     # Everything was heard before the model was done, or there was nothing.
@@ -225,7 +233,7 @@ def dry(state: CallState, now: float) -> Effects:
             state.waits.until(Wait.FILLER, now + SILENCE_SECONDS)
         return []
     state.replies.current = None
-    effects = tool_side.floor_free(state, now)
+    effects = proposals.floor_free(state, now)
     if effects:
         return effects
     if state.end.phase == "ending":

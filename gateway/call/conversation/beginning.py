@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.stages import TurnClock
-from gateway.call.conversation.state import CallState, Effects
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import Effects
 from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
 from gateway.events import Draft, Record, Respond
 from gateway.log_events import DraftLogged

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gateway.call.conversation.beginning import respond_again
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.state import CallState, Effects
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import Effects
 from gateway.call.conversation.waits import Wait
 from gateway.events import ChooseProfile
 

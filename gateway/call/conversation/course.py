@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gateway.call.conversation import caller_side, line_hold, recovery, screening, tool_side
-from gateway.call.conversation.state import CallState, Course, Effects
+from gateway.call.conversation import (
+    caller_side,
+    line_hold,
+    proposals,
+    recovery,
+    screening,
+    tool_side,
+)
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import Course, Effects
 from gateway.call.conversation.waits import Wait
 from gateway.events import (
     BackendLost,
@@ -141,7 +149,7 @@ def _time_passed(state: CallState, now: float) -> Effects:
                 effects += _bridge(state)
             case Wait.WORDS:
                 if state.replies.current is not None:
-                    effects += tool_side.judged(state, state.replies.current, now)
+                    effects += proposals.judged(state, state.replies.current, now)
             case Wait.SURE:
                 if state.replies.current is not None:
                     effects += tool_side.confirmed(state, state.replies.current, now)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from gateway.call.conversation import agent_side
-from gateway.call.conversation.state import CallState, Effects, Holds
+from gateway.call.conversation.state import CallState, Holds
+from gateway.call.conversation.vocabulary import Effects
 from gateway.events import CallHeld, CallReleased, Hold, Record, Resume
 from gateway.log_events import HeldLogged, ReleasedLogged
 

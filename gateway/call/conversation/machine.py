@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gateway.call.conversation import agent_side, caller_side, course
 from gateway.call.conversation.history import History
-from gateway.call.conversation.state import AgentSide, CallerSide, CallState, Effects, Event
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import AgentSide, CallerSide, Effects, Event
 from gateway.call.conversation.waits import Wait, Waits
 from gateway.call.settings import ConversationSettings
 from gateway.call.tools.desk import ToolDesk

@@ -8,7 +8,8 @@ from __future__ import annotations
 from gateway.call.conversation import tool_side
 from gateway.call.conversation.beginning import respond_again
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.state import CallState, Effects, Loss
+from gateway.call.conversation.state import CallState, Loss
+from gateway.call.conversation.vocabulary import Effects
 from gateway.events import (
     BackendLost,
     Flush,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.state import CallState, Effects, Ended
+from gateway.call.conversation.state import CallState, Ended
+from gateway.call.conversation.vocabulary import Effects
 from gateway.events import CallerTurnEnded, Record
 from gateway.log_events import TurnRejoinedLogged
 

@@ -11,7 +11,8 @@ from typing import Literal, assert_never
 
 from gateway.call.conversation import sounds, tool_side
 from gateway.call.conversation.beginning import draft, respond_again
-from gateway.call.conversation.state import CallerSide, CallState, Effects
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import CallerSide, Effects
 from gateway.call.conversation.waits import Wait
 from gateway.events import (
     BackendTurn,

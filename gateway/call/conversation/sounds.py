@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from gateway.call.conversation import rejoin
-from gateway.call.conversation.state import CallState, Effects
+from gateway.call.conversation.state import CallState
+from gateway.call.conversation.vocabulary import Effects
 from gateway.call.conversation.waits import Wait
 from gateway.events import Disregard, Duck, Hold, Listen, Record, Resume
 from gateway.log_events import BackchannelLogged, ResumedLogged

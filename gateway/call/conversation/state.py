@@ -9,142 +9,20 @@ from gateway.call.conversation.history import History
 from gateway.call.conversation.replies import Replies, Reply
 from gateway.call.conversation.speech import Speech, UtteranceKind
 from gateway.call.conversation.stages import TurnClock
+from gateway.call.conversation.vocabulary import Effect, Effects
 from gateway.call.conversation.waits import Wait, Waits
 from gateway.call.settings import ConversationSettings
 from gateway.call.tools.desk import ToolDesk
 from gateway.events import (
-    AgentAudio,
-    AgentBeganSounding,
-    AgentHeard,
-    BackendCommand,
-    BackendLost,
-    BackendReady,
     BackendTurn,
-    BeepHeard,
-    CallerAnswered,
     CallerClaimed,
-    CallerGone,
-    CallerKey,
     CallerTurnEnded,
-    CallerTyped,
-    CallerWords,
-    CallHeld,
     CallInfo,
-    CallReleased,
-    CallStarted,
-    CancelTool,
-    ChooseProfile,
-    Duck,
-    EndAsked,
-    EndUtterance,
-    Flush,
-    HangUp,
-    Hold,
-    KeepFloor,
     Outcome,
-    Play,
-    PlayoutDry,
-    PlayoutFlushed,
-    PlayoutStalled,
-    PlayoutStarved,
-    Record,
-    ReplyEnded,
-    ReplyExpects,
-    ReplyText,
-    Resume,
-    RunTool,
-    SendKeys,
     Speak,
-    SwitchBackend,
-    TimePassed,
-    ToolAnswered,
-    ToolAsked,
     Transfer,
-    TransferEnded,
-    UsageReported,
-    UtteranceEnded,
 )
 from gateway.ports import BackendTraits
-from turn.events import (
-    OverlapBegan,
-    OverlapDismissed,
-    OverlapHeld,
-    SpeechStarted,
-    SpeechStopped,
-    TurnDrafted,
-    TurnDropped,
-    TurnResumed,
-)
-
-TurnNews = (
-    SpeechStarted
-    | SpeechStopped
-    | TurnDrafted
-    | TurnResumed
-    | TurnDropped
-    | OverlapBegan
-    | OverlapHeld
-    | OverlapDismissed
-)
-CallerSide = (
-    TurnNews
-    | CallerTurnEnded
-    | CallerClaimed
-    | CallerKey
-    | CallerTyped
-    | CallerAnswered
-    | CallerWords
-    | BackendTurn
-)
-AgentSide = (
-    ReplyText
-    | ReplyExpects
-    | AgentAudio
-    | UtteranceEnded
-    | ReplyEnded
-    | AgentBeganSounding
-    | AgentHeard
-    | PlayoutDry
-    | PlayoutFlushed
-    | PlayoutStalled
-    | PlayoutStarved
-)
-Course = (
-    CallStarted
-    | CallerGone
-    | CallHeld
-    | CallReleased
-    | BeepHeard
-    | TransferEnded
-    | EndAsked
-    | TimePassed
-    | BackendReady
-    | BackendLost
-    | UsageReported
-    | ToolAsked
-    | ToolAnswered
-)
-Event = CallerSide | AgentSide | Course
-Effect = (
-    BackendCommand
-    | Speak
-    | Play
-    | EndUtterance
-    | Duck
-    | Hold
-    | Resume
-    | Flush
-    | RunTool
-    | CancelTool
-    | ChooseProfile
-    | KeepFloor
-    | SendKeys
-    | Transfer
-    | HangUp
-    | SwitchBackend
-    | Record
-)
-Effects = list[Effect]
 
 
 @dataclass(frozen=True, slots=True)

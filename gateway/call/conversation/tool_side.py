@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from gateway.call.conversation import consent_side
-from gateway.call.conversation.beginning import respond_again
+from gateway.call.conversation import consent_side, own_tools
 from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.state import CallState, Effects, News
+from gateway.call.conversation.state import CallState, News
+from gateway.call.conversation.vocabulary import Effects
 from gateway.call.conversation.waits import Wait
 from gateway.call.tools.wants import (
     Answer,
@@ -26,27 +26,18 @@ from gateway.events import (
     AnswerTool,
     CancelReply,
     CancelTool,
-    ChooseProfile,
     DropDraft,
     Entry,
-    Flush,
-    HangUp,
     Inform,
-    Json,
     Record,
     RunTool,
-    SendKeys,
     ToolAnswered,
     ToolAsked,
-    Transfer,
 )
-from gateway.log_events import DraftLogged, FaultLogged, ToolLogged, TransferRefusedLogged
+from gateway.log_events import DraftLogged, FaultLogged, ToolLogged
 
 LOOK_SECONDS = 1.0
 """How often a hang-up that waits for a write looks whether it is over; every write has an end."""
-
-TARGET_MOST = 128
-"""Characters of a target that is refused, for the log."""
 
 FAULTS = ("broken", "timeout")
 """Errors that say something of the tool itself and nothing of what it was asked."""
@@ -170,7 +161,8 @@ def do(state: CallState, desk_effects: list[DeskEffect], now: float) -> Effects:
             case Answer():
                 effects += _answer(state, effect, now)
             case Perform():
-                effects += _perform(state, effect, now)
+                done, told = own_tools.perform(state, effect, now)
+                effects += [*done, *answered(state, told, now)]
             case GiveUp():
                 effects += give_up_reply(state, now)
                 effects.append(Record(FaultLogged(part="model", reason="only tools")))
@@ -253,112 +245,3 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         )
     )
     return effects
-
-
-PROFILES = ("quick", "default", "patient", "digits")
-
-
-def _perform(state: CallState, wanted: Perform, now: float) -> Effects:
-    """Do a built-in that acts on the call itself; what ends the call waits to be heard."""
-    arguments = wanted.arguments
-    effects: Effects = []
-    result: Json = {"status": "ok"}
-    match wanted.name:
-        case "hang_up":
-            state.finish_with(HangUp(str(arguments.get("reason") or "agent ended the call")), now)
-        case "transfer":
-            target, summary = str(arguments.get("target", "")), str(arguments.get("summary", ""))
-            to = state.settings.transfers.find(target)
-            if to is None:
-                return _not_put_through(state, wanted, target, now)
-            state.finish_with(Transfer(to, summary), now)
-        case "send_keys":
-            keys = str(arguments.get("keys", ""))
-            if keys and not keys.strip("0123456789ABCD*#"):
-                effects.append(SendKeys(keys))
-            else:
-                result = _unknown("keys", keys, list("0123456789*#"))
-        case "switch_profile":
-            name = str(arguments.get("name", "default"))
-            if name in PROFILES:
-                effects.append(ChooseProfile(name))
-            else:
-                result = _unknown("name", name, list(PROFILES))
-        case _:
-            raise AssertionError(wanted.name)
-    done = ToolAnswered(wanted.run, result, "failed" if "error" in result else "done")
-    return effects + answered(state, done, now)
-
-
-def _not_put_through(state: CallState, wanted: Perform, target: str, now: float) -> Effects:
-    """Tell the model whom it may name; the call goes on as if it had not asked."""
-    may = state.settings.transfers.said()
-    refused = TransferRefusedLogged(target=target[:TARGET_MOST], reason="not in transfers")
-    result: Json = {"error": "not_allowed", "message": f"Callers can be put through to: {may}."}
-    told = ToolAnswered(wanted.run, result, "refused")
-    return [Record(refused), *answered(state, told, now)]
-
-
-def _unknown(argument: str, found: str, allowed: list[str]) -> Json:
-    said = f'{argument} is "{found}"; allowed are: {", ".join(allowed)}'
-    return {"error": "bad_arguments", "message": said}
-
-
-# --- the caller's answer to a proposal -----------------------------------------------------------
-
-
-def floor_free(state: CallState, now: float) -> Effects:
-    """Nobody speaks: tell what the caller does not know, or ask what waits for a yes."""
-    return consent_side.tell(state, now) or speak_up(state, now)
-
-
-def speak_up(state: CallState, now: float) -> Effects:
-    """Nobody speaks: read back what waits for a yes."""
-    held = state.hold.since is not None
-    busy = state.replies.current is not None and state.replies.current.generating
-    if state.end.phase != "open" or state.caller.speaking or state.consent.news or held or busy:
-        return []
-    return do(state, state.tools.writes.speak_up(), now)
-
-
-def judged(state: CallState, reply: Reply, now: float) -> Effects:
-    """The words of the caller's answer are known, or waited for no longer."""
-    open_, run = state.tools.writes.open, reply.proposal
-    reply.proposal = ""
-    if not run or open_ is None or open_.run != run:
-        return []
-    state.waits.stop(Wait.WORDS)
-    # Who goes on speaking may be about to say what else they want.
-    heard = reply.proposal_heard and not state.caller.speaking
-    return do(state, state.tools.answer(reply.caller_text or "", now, heard=heard), now)
-
-
-def keyed(state: CallState, reply: Reply, keys: str, now: float) -> Effects:
-    """The caller answered by a key."""
-    settings = state.settings
-    answer = {settings.yes_key: "yes", settings.no_key: "no"}.get(keys, "other")
-    open_, run = state.tools.writes.open, reply.proposal
-    reply.proposal = ""
-    if open_ is None or open_.run != run:
-        return []
-    state.waits.stop(Wait.WORDS)
-    return do(state, state.tools.decide(answer, now, heard=reply.proposal_heard), now)
-
-
-def pressed(state: CallState, proposal: str, *, yes: bool, now: float) -> Effects:
-    """The caller answered by the page's button, which shows what is asked."""
-    open_ = state.tools.writes.open
-    if state.end.phase != "open" or open_ is None or open_.run != proposal:
-        return []
-    state.history.append(Entry("caller", "(pressed yes)" if yes else "(pressed no)"))
-    open_.blurred = False
-    consent_side.hush(state)
-    effects: Effects = [Flush(), *give_up_reply(state, now)]
-    effects += do(state, state.tools.decide("yes" if yes else "no", now, heard=True), now)
-    return effects if yes else effects + respond_again(state, now)
-
-
-def not_answered(state: CallState, reply: Reply, now: float) -> Effects:
-    """What seemed to be an answer was no turn at all."""
-    state.waits.stop(Wait.WORDS)
-    return do(state, state.tools.writes.no_answer(heard=reply.proposal_heard), now)

@@ -14,8 +14,7 @@ from tests.support.one_call import make
 @pytest.mark.parametrize(("stops", "outcome"), [(False, "done"), (True, "unknown")])
 async def test_a_deed_is_told_when_it_begins_and_when_it_is_over(stops: bool, outcome: str) -> None:
     """Also after the end of the call, when nobody waits for it any more."""
-    call, log = make(1)
-    call._toolbox = Tools(seconds=60.0 if stops else 1.0)
+    call, log = make(1, tools=Tools(seconds=60.0 if stops else 1.0))
     async with asyncio.TaskGroup() as group:
         group.create_task(call.run())
         await asyncio.sleep(0.1)

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.speech import Speech
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.mouth import STARVED_SECONDS, Mouth
 from gateway.events import (
     AgentHeard,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.call.conversation.state import Event
+from gateway.call.conversation.vocabulary import Event
 from gateway.call.settings import ConversationSettings
 from gateway.events import (
     AgentAudio,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.call.conversation.machine import Conversation
-from gateway.call.conversation.state import Effect, Event
+from gateway.call.conversation.vocabulary import Effect, Event
 from gateway.call.settings import ConversationSettings
 from gateway.events import (
     AgentAudio,

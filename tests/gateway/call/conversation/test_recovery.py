@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.call.conversation.caller_side import SILENCE_SECONDS
+from gateway.call.conversation.waits import SILENCE_SECONDS
 from gateway.call.settings import ConversationSettings
 from gateway.call.targets import Targets
 from gateway.events import (

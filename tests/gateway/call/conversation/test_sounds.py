@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.call.conversation.state import Effect
+from gateway.call.conversation.vocabulary import Effect
 from gateway.call.conversation.waits import Wait
 from gateway.events import Disregard, Hold, Listen, Resume, Speak
 from tests.support.playbook import Playbook, only
