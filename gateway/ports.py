@@ -197,6 +197,9 @@ class BackendTraits:
     "it can ask for tools; else it is told of none"
     wants_transcript: bool = False
     "it makes `CallerWords` itself from the sound it hears"
+    hang_seconds: float | None = None
+    """without any sound of an answer for so long it hangs, and is asked again; None: that is for
+    its parts to find out, which have limits of their own"""
 
 
 @dataclass(frozen=True, slots=True)

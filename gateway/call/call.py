@@ -232,7 +232,7 @@ class Call:
                     answering.done,
                     Faults(self._record, self._broke),
                 )
-                self.conversation.state.traits = answering.begin(group)
+                self.conversation.served_by(answering.begin(group))
                 recording = self._track.name if self._track is not None else None
                 self.post(CallStarted(recording))
                 self.leg.attach(self)
@@ -300,7 +300,7 @@ class Call:
                 self.leg.hang_up(reason)
                 self._tasks.spawn(self._gone_for_sure(reason), key="gone", kind="line")
             case SwitchBackend(name=name, start=start):
-                self.conversation.state.traits = self._answering.open(name, start)
+                self.conversation.served_by(self._answering.open(name, start))
             case _:
                 assert_never(effect)
 

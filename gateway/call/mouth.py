@@ -37,9 +37,9 @@ DUCK_DB = -14.0
 """How far the agent's voice is lowered while a sound of the caller is judged: clearly given way,
 still understood."""
 
-STARVED_SECONDS = 1.5
-"""Nothing comes of an unfinished utterance for so long: its model hangs. Models give sound faster
-than it is heard, and two seconds of silence are what no caller should be left in."""
+STARVED_SECONDS = 0.5
+"""Nothing comes of an unfinished utterance for so long: its model pauses. Models give sound faster
+than it is heard, and a pause for breath is shorter."""
 
 PlayoutEffect = Play | EndUtterance | Duck | Hold | Resume | Flush
 

@@ -14,7 +14,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from openai.types.realtime import RealtimeClientEvent, RealtimeServerEvent
 from pydantic import TypeAdapter
@@ -38,6 +38,18 @@ class Answer:
     fails: str = ""
     delay: float = 0.05
     "seconds between deltas"
+    hangs: Literal["", "before", "after", "middle", "end"] = ""
+    "nothing more comes: not even `response.created`, after it, amid the sound, or after all of it"
+    stall: float = 0.0
+    "seconds without anything in the middle of the sound"
+    error: str = ""
+    "a server error without an id in the middle, and nothing after it"
+    mute: bool = False
+    "completed, without sound"
+    deaf: float = 0.0
+    "seconds for which a cancel is not obeyed"
+    before_tool: bool = False
+    "it speaks first, and asks for the tool then"
 
 
 @dataclass
@@ -65,6 +77,8 @@ class FakeRealtime:
         self.seen = Seen()
         self.url = ""
         self.sessions: list[_Session] = []
+        self.byte: int | None = None
+        "what all of its sound is made of"
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[FakeRealtime]:
@@ -100,6 +114,7 @@ class _Session:
         self._audio_ms: dict[str, int] = {}
         self._alive: asyncio.Task[None] | None = None
         self._alive_id = ""
+        self._deaf = 0.0
 
     async def run(self) -> None:
         await self.send("session.created", session=self._session)
@@ -168,12 +183,16 @@ class _Session:
                 metadata = event.get("response", {}).get("metadata")
                 answers = self.server.answers
                 answer = answers.pop(0) if len(answers) > 1 else answers[0]
+                if answer.hangs == "before":
+                    return
+                self._deaf = asyncio.get_running_loop().time() + answer.deaf
                 self._alive = group.create_task(self._respond(answer, self._alive_id, metadata))
             case "response.cancel":
                 if self._alive is None or self._alive.done():
                     await self.error("response_cancel_not_active", "nothing to cancel", event)
                     return
-                self._alive.cancel()
+                wait = max(0.0, self._deaf - asyncio.get_running_loop().time())
+                asyncio.get_running_loop().call_later(wait, self._alive.cancel)
 
     async def _commit(self, event: dict[str, Any]) -> None:
         if not self._buffer:
@@ -218,10 +237,18 @@ class _Session:
                     "type": "failed",
                     "error": {"code": "server_error", "type": answer.fails},
                 }
+            elif answer.hangs == "after":
+                await asyncio.Event().wait()
+            elif answer.mute:
+                await asyncio.sleep(0.2)
             elif answer.tool is not None:
+                if answer.before_tool:
+                    await self._speak(answer, response)
                 await self._call_tool(answer.tool, response)
             else:
                 await self._speak(answer, response)
+                if answer.hangs == "end":
+                    await asyncio.Event().wait()
         except asyncio.CancelledError:
             status, details = "cancelled", {"type": "cancelled", "reason": "client_cancelled"}
         usage = {"total_tokens": 3, "input_tokens": 2, "output_tokens": 1}
@@ -264,6 +291,8 @@ class _Session:
             sound = base64.b64encode(self._tone(number)).decode()
             await self.send("response.output_audio.delta", delta=sound, **at)
             try:
+                if number == pieces // 2:
+                    await self._stumble(answer)
                 await asyncio.sleep(answer.delay)
             except asyncio.CancelledError:
                 # What was under way when the cancel came arrives after it.
@@ -273,7 +302,17 @@ class _Session:
         await self.send("response.output_audio.done", **at)
         await self.send("response.output_audio_transcript.done", transcript=answer.text, **at)
 
+    async def _stumble(self, answer: Answer) -> None:
+        if answer.error:
+            error = {"type": "server_error", "code": None, "message": answer.error}
+            await self.send("error", error={**error, "param": None, "event_id": None})
+        if answer.error or answer.hangs == "middle":
+            await asyncio.Event().wait()
+        await asyncio.sleep(answer.stall)
+
     def _tone(self, number: int) -> bytes:
+        if self.server.byte is not None:
+            return bytes([self.server.byte]) * (8 * DELTA_MS)
         out = self._session.get("audio", {}).get("output", {}).get("format", {})
         if out.get("type") in ("audio/pcmu", "audio/pcma"):
             return bytes([(0x30 + number) & 0x7F]) * (8 * DELTA_MS)

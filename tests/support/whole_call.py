@@ -85,7 +85,7 @@ def is_whole(heard: list[tuple[int, int]], steps: int = STEPS, slack: int = 1) -
     )
 
 
-class _Loudness:
+class Loudness:
     """In the place of a voice activity model: what is loud is a voice."""
 
     def __init__(self, rate: int, hear: Callable[[VoiceScored], None]) -> None:
@@ -225,7 +225,7 @@ class WholeCalls:
         conversation = Conversation(info, self.settings, BackendTraits())
 
         def voice(hear: Callable[[VoiceScored], None]) -> VoiceStream:
-            return _Loudness(info.rate, hear)
+            return Loudness(info.rate, hear)
 
         def start(of: Conversation) -> BackendStart:
             state = of.state

@@ -38,6 +38,8 @@ class BridgeSettings:
     truncates: bool = True
     tools: bool = True
     connect_seconds: float = 5.0
+    hang_seconds: float = 2.4
+    "an answer of which no sound has come by then is asked for again, then from the next fallback"
 
 
 class BridgeBackend:
@@ -50,6 +52,7 @@ class BridgeBackend:
             drafts=False,
             tools=settings.tools,
             wants_transcript=True,
+            hang_seconds=settings.hang_seconds,
         )
         self._settings = settings
         self._socket: ModelSocket | None = None

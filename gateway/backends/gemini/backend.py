@@ -17,6 +17,7 @@ def gemini_backend(settings: GeminiSettings) -> SessionBackend:
         truncates=True,
         drafts=False,
         wants_transcript=True,
+        hang_seconds=settings.hang_seconds,
     )
     headers = {}
     if settings.bearer:

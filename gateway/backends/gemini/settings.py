@@ -22,6 +22,8 @@ class GeminiSettings:
     voice: str = "Puck"
     turns: Literal["ours", "model"] = "ours"
     connect_seconds: float = 5.0
+    hang_seconds: float = 2.4
+    "an answer of which no sound has come by then is asked for again, then from the next fallback"
     session_seconds: float = 480.0
     "renewed before this age: a connection lives about ten minutes"
 

@@ -18,6 +18,7 @@ def live_traits(settings: LiveSettings) -> BackendTraits:
         drafts=False,
         tools=settings.delegation == "responses",
         wants_transcript=True,
+        hang_seconds=settings.hang_seconds,
     )
 
 

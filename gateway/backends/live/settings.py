@@ -27,5 +27,7 @@ class LiveSettings:
     delegate_instructions: str = ""
     "what that model is told; empty: the agent's own instructions"
     connect_seconds: float = 5.0
+    hang_seconds: float = 2.4
+    "an answer of which no sound has come by then is asked for again, then from the next fallback"
     session_seconds: float = 1740.0
     "renewed before this age: how long a session may last is not published, so just under 30 min"

@@ -24,6 +24,7 @@ def nova_traits(settings: NovaSettings) -> BackendTraits:
         truncates=False,
         drafts=False,
         wants_transcript=True,
+        hang_seconds=settings.hang_seconds,
     )
 
 

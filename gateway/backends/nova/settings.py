@@ -23,6 +23,8 @@ class NovaSettings:
     temperature: float = 0.7
     top_p: float = 0.9
     connect_seconds: float = 5.0
+    hang_seconds: float = 2.4
+    "an answer of which no sound has come by then is asked for again, then from the next fallback"
     answer_seconds: float = 10.0
     "how long the service may take to accept a connection that is up"
     session_seconds: float = 360.0

@@ -19,6 +19,7 @@ def realtime_backend(settings: RealtimeSettings) -> SessionBackend:
         truncates=True,
         drafts=False,
         wants_transcript=True,
+        hang_seconds=settings.hang_seconds,
     )
     return SessionBackend(traits, _reach(settings), lambda start: _session(start, settings))
 

@@ -8,7 +8,6 @@ conversation is alive at a time, so a new one waits for the end of the one being
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import assert_never
 
 import msgspec
@@ -17,6 +16,7 @@ from gateway.backends.conversion import Conversion
 from gateway.backends.realtime import wire
 from gateway.backends.realtime.configuration import configuration
 from gateway.backends.realtime.microphone import Microphone
+from gateway.backends.realtime.responses import Response, Responses
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.backends.realtime.spoken import Spoken
 from gateway.backends.session import FINAL_ERRORS, Output, tool_arguments
@@ -47,20 +47,6 @@ HARMLESS = frozenset({"response_cancel_not_active", "input_audio_buffer_commit_e
 """Errors that only say that something was already over."""
 
 
-@dataclass(slots=True)
-class _Response:
-    reply: int
-    utterance: int
-    "for its first item; 0 once used"
-    id: str = ""
-    void: bool = False
-    by_server: bool = False
-    "the server begins it by itself, since it decides about turns"
-    tools: set[str] = field(default_factory=set)
-    names: dict[str, str] = field(default_factory=dict)
-    "of the functions it calls, by item"
-
-
 class RealtimeSession:
     """Decides what is sent and what the call is told; knows no socket and no clock."""
 
@@ -75,8 +61,7 @@ class RealtimeSession:
         self._settings = settings
         self._microphone = Microphone(sound, start.info.rate, always=settings.owns_turns)
         self._spoken = Spoken(sound, start.info.rate)
-        self._wanted: deque[_Response] = deque()
-        self._alive: _Response | None = None
+        self._responses = Responses(start.info.rate)
         self._commits: deque[int] = deque()
         self._turn_items: dict[str, int] = {}
         self._ended_item = ""
@@ -90,13 +75,16 @@ class RealtimeSession:
     @property
     def busy(self) -> bool:
         """A turn or a reply is under way."""
-        return self._microphone.open or self._alive is not None or bool(self._wanted)
+        return self._microphone.open or self._responses.busy
 
     # --- sound ---------------------------------------------------------------------------------
 
     def hear(self, frame: AudioFrame) -> Output | None:
         """Take the caller's sound; it is sent on while somebody is probably speaking."""
         sent = self._microphone.hear(frame, ready=self._ready)
+        asked = self._responses.pass_time(frame.end - frame.start)
+        if asked:
+            return Output(asked if sent is None else [sent, *asked])
         return None if sent is None else Output([sent])
 
     # --- commands ------------------------------------------------------------------------------
@@ -114,7 +102,7 @@ class RealtimeSession:
             case Respond():
                 self._respond(output, command)
             case CancelReply(reply=reply):
-                self._cancel(output, reply)
+                output.send += self._responses.cancel(reply)
             case Truncate():
                 self._truncate(output, command)
             case AnswerTool():
@@ -145,7 +133,7 @@ class RealtimeSession:
             output.send.append(wire.write("conversation.item.create", item=item))
         elif self._settings.owns_turns and not command.again:
             self._turn_items[self._ended_item] = command.turn
-            self._wanted.append(_Response(command.reply, command.utterance, by_server=True))
+            self._responses.want(Response(command.reply, command.utterance, by_server=True))
             return
         elif not command.again:
             self._listen(output, command.start)
@@ -153,28 +141,7 @@ class RealtimeSession:
             self._commits.append(command.turn)
             output.send += self._microphone.rest()
             output.send.append(wire.write("input_audio_buffer.commit"))
-        self._wanted.append(_Response(command.reply, command.utterance))
-        self._next(output)
-
-    def _next(self, output: Output) -> None:
-        if self._alive is not None or not self._wanted or self._wanted[0].by_server:
-            return
-        self._alive = self._wanted.popleft()
-        output.send.append(
-            wire.write(
-                "response.create",
-                event_id=f"reply-{self._alive.reply}",
-                response={"metadata": {"reply": str(self._alive.reply)}},
-            )
-        )
-
-    def _cancel(self, output: Output, reply: int) -> None:
-        self._wanted = deque(one for one in self._wanted if one.reply != reply)
-        alive = self._alive
-        if alive is not None and alive.reply == reply and not alive.void:
-            alive.void = True
-            extra = {"response_id": alive.id} if alive.id else {}
-            output.send.append(wire.write("response.cancel", **extra))
+        output.send += self._responses.want(Response(command.reply, command.utterance))
 
     def _truncate(self, output: Output, command: Truncate) -> None:
         cut = self._spoken.cut(command.utterance, command.heard_seconds)
@@ -197,8 +164,7 @@ class RealtimeSession:
         if command.ends:
             output.emit.append(ReplyEnded(command.reply))
         if command.proceed:
-            self._wanted.append(_Response(command.reply, command.utterance))
-            self._next(output)
+            output.send += self._responses.want(Response(command.reply, command.utterance))
 
     # --- server events ---------------------------------------------------------------------------
 
@@ -292,15 +258,10 @@ class RealtimeSession:
         | wire.TranscriptDelta
         | wire.ToolCall,
     ) -> None:
-        alive = self._alive
+        alive = self._responses.alive
         match event:
             case wire.ResponseCreated(response=body):
-                if alive is None and self._wanted and self._wanted[0].by_server:
-                    alive = self._alive = self._wanted.popleft()
-                if alive is not None and not alive.id:
-                    alive.id = body.id
-                    if alive.void:  # given up before it had a name
-                        output.send.append(wire.write("response.cancel", response_id=body.id))
+                output.send += self._responses.created(body)
             case wire.ResponseDone(response=body):
                 self._done(output, body)
             case wire.ItemAdded(response_id=response, item=item):
@@ -321,7 +282,7 @@ class RealtimeSession:
             case _:
                 assert_never(event)
 
-    def _added(self, alive: _Response, item: wire.Item) -> None:
+    def _added(self, alive: Response, item: wire.Item) -> None:
         if item.type == "message":
             number = alive.utterance or self._start.next_utterance()
             alive.utterance = 0
@@ -332,19 +293,23 @@ class RealtimeSession:
     def _done(self, output: Output, body: wire.ResponseBody) -> None:
         if body.usage:
             output.emit.append(UsageReported(body.usage))
-        alive = self._alive
-        if alive is None or alive.id not in ("", body.id):
-            return
-        self._alive = None
-        if body.status == "failed" and not alive.void:
+        over = self._responses.done(body)
+        if over is not None:
+            self._over(output, body, over)
+        if not output.lost:
+            output.send += self._responses.go_on()
+
+    def _over(self, output: Output, body: wire.ResponseBody, over: Response) -> None:
+        if body.status == "incomplete":
+            output.complaint = {"code": "incomplete", "message": _reason(body)}
+        if body.status == "failed" and not over.void:
             reason = _reason(body)
             if _code(body) in FINAL_ERRORS:
                 output.lost = reason
                 return
-            output.emit.append(BackendLost(reason, part="model", reply=alive.reply, fatal=False))
-        elif not alive.tools:
-            output.emit.append(ReplyEnded(alive.reply))
-        self._next(output)
+            output.emit.append(BackendLost(reason, part="model", reply=over.reply, fatal=False))
+        elif not over.tools:
+            output.emit.append(ReplyEnded(over.reply))
 
     def _error(self, output: Output, error: wire.ApiError) -> None:
         if error.code in HARMLESS:
@@ -353,17 +318,19 @@ class RealtimeSession:
             what = "" if self._ready else f" a session of {self._settings.model}"
             output.lost = f"the server refused{what}: {error.message or error.code}"[:200]
             return
-        alive = self._alive
-        if error.event_id and alive is not None and error.event_id == f"reply-{alive.reply}":
-            if error.code == "conversation_already_has_active_response":
-                self._alive = None  # it is made again when that one is over
-                self._wanted.appendleft(alive)
-                return
-            self._alive = None
-            output.emit.append(
-                BackendLost(error.message, part="model", reply=alive.reply, fatal=False)
-            )
-            self._next(output)
+        refused = self._responses.refused(error)
+        alive = self._responses.alive
+        if refused is not None:
+            self._failed(output, refused, error)
+        elif alive is not None and not alive.void and "server_error" in (error.type, error.code):
+            # Nothing says whether it goes on; what still comes of it is void.
+            output.send += self._responses.cancel(alive.reply)
+            self._failed(output, alive, error)
+
+    def _failed(self, output: Output, response: Response, error: wire.ApiError) -> None:
+        what = error.message or error.code or "the server failed"
+        output.emit.append(BackendLost(what, part="model", reply=response.reply, fatal=False))
+        output.send += self._responses.go_on()
 
 
 def _code(body: wire.ResponseBody) -> str:

@@ -30,6 +30,8 @@ class RealtimeSettings:
     eagerness: Literal["low", "medium", "high", "auto"] = "auto"
     "of `semantic_vad`"
     connect_seconds: float = 5.0
+    hang_seconds: float = 2.4
+    "an answer of which no sound has come by then is asked for again, then from the next fallback"
     session_seconds: float = 3300.0
     "renewed before this age: sessions end at an hour"
 

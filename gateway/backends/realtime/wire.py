@@ -31,6 +31,7 @@ class ApiError(msgspec.Struct, frozen=True):
     """What the server complains of."""
 
     code: str | None = None
+    type: str | None = None
     message: str = ""
     event_id: str | None = None
 
@@ -79,6 +80,7 @@ class ResponseBody(msgspec.Struct, frozen=True):
     status: str = ""
     status_details: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class ResponseCreated(_Event, frozen=True):

@@ -6,14 +6,13 @@ from typing import assert_never
 
 from gateway.call.conversation import (
     consent_side,
+    pauses,
     proposals,
     recovery,
     rejoin,
     screening,
     tool_side,
 )
-from gateway.call.conversation.replies import Reply
-from gateway.call.conversation.speech import Utterance
 from gateway.call.conversation.state import CallState
 from gateway.call.conversation.vocabulary import AgentSide, Effects
 from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
@@ -34,7 +33,6 @@ from gateway.events import (
     ReplyEnded,
     ReplyExpects,
     ReplyText,
-    Truncate,
     UtteranceEnded,
 )
 from gateway.log_events import (
@@ -44,6 +42,10 @@ from gateway.log_events import (
     Stages,
     TurnLogged,
 )
+
+TOLD_LATE = 0.2
+"""Seconds after the last sample at which a line commonly knows that it was heard, and in which the
+first of what follows is heard."""
 
 READ_SECONDS = 0.2
 """A read-back of which less than this is missing was heard: people answer on its last syllable."""
@@ -71,15 +73,11 @@ def handle(state: CallState, event: AgentSide, now: float) -> Effects:
         case PlayoutFlushed(heard=heard):
             return [*_flushed(state, heard, event.why, now), *recovery.go_on(state, now)]
         case PlayoutStarved(seconds=seconds):
-            return _starved(state, seconds, now)
+            return pauses.starved(state, seconds, now)
         case PlayoutStalled(seconds=seconds):
             return [Record(FaultLogged(part="line", reason="no sound leaves", seconds=seconds))]
         case _:
             assert_never(event)
-
-
-def _utterance(state: CallState, reply: Reply, utterance: int) -> Utterance:
-    return state.speech.begin(utterance or reply.utterance, "reply", reply.turn, reply.id)
 
 
 def _text(state: CallState, event: ReplyText, now: float) -> Effects:
@@ -93,7 +91,7 @@ def _text(state: CallState, event: ReplyText, now: float) -> Effects:
         return []
     if reply.clock.first_token is None:
         reply.clock.first_token = now
-    utterance = _utterance(state, reply, event.utterance)
+    utterance = pauses.present(state, reply, event.utterance)
     utterance.text += event.text
     state.history.agent(utterance.id, event.text)
     return []
@@ -115,15 +113,14 @@ def _audio(state: CallState, event: AgentAudio, now: float) -> Effects:
     reply = state.replies.find(event.reply)
     if reply is None or reply.clock is None:
         return []  # of a reply that was given up, or of a draft: nothing of it is heard
-    utterance = _utterance(state, reply, event.utterance)
-    utterance.words.extend(event.words)
+    utterance = pauses.present(state, reply, event.utterance)
     if utterance.done:
         return []
+    pauses.take(state, utterance, event)
     if reply.clock.first_audio is None:
         reply.clock.first_audio = now
     state.failures.count = 0
     reply.spoke.add(utterance.id)
-    utterance.sound = True
     state.waits.begin(Wait.REPLY, now)
     state.waits.stop(Wait.FILLER, Wait.IDLE)
     return [Play(utterance.id, event.pcm, event.payload)]
@@ -149,7 +146,7 @@ def _utterance_ended(state: CallState, event: UtteranceEnded) -> Effects:
     reply = state.replies.find(event.reply)
     if reply is None or reply.clock is None:
         return []
-    utterance = _utterance(state, reply, event.utterance)
+    utterance = pauses.present(state, reply, event.utterance)
     utterance.ended = True
     return [EndUtterance(utterance.id)] if utterance.id in reply.spoke else []
 
@@ -158,6 +155,9 @@ def _reply_ended(state: CallState, reply_id: int, now: float) -> Effects:
     reply = state.replies.find(reply_id)
     if reply is None:
         return []
+    if recovery.empty(state, reply):
+        nothing = BackendLost("an answer without sound", "model", reply.id, fatal=False)
+        return recovery.lost(state, nothing, now)
     reply.generating = False
     if reply.clock is None:
         return []
@@ -230,7 +230,7 @@ def dry(state: CallState, now: float) -> Effects:
     if reply is not None and reply.generating:
         # More is to come: of this answer, or of the tool it waits for.
         if Wait.REPLY in state.waits and Wait.FILLER not in state.waits:
-            state.waits.until(Wait.FILLER, now + SILENCE_SECONDS)
+            state.waits.until(Wait.FILLER, now + SILENCE_SECONDS - TOLD_LATE)
         return []
     state.replies.current = None
     effects = proposals.floor_free(state, now)
@@ -243,15 +243,6 @@ def dry(state: CallState, now: float) -> Effects:
     if not state.caller.speaking:
         state.await_caller(now)
     return []
-
-
-def _starved(state: CallState, seconds: float, now: float) -> Effects:
-    """The sound stopped in the middle of an utterance, and the model does not go on."""
-    reply = state.replies.current
-    if state.end.phase != "open" or reply is None or state.caller.speaking:
-        return []
-    reason = f"no sound for {seconds:.1f} s in the middle of an utterance"
-    return recovery.lost(state, BackendLost(reason, "voice", reply.id, fatal=False), now)
 
 
 def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -> Effects:
@@ -274,7 +265,7 @@ def _flushed(state: CallState, heard: tuple[Heard, ...], why: str, now: float) -
         elif utterance.kind != "filler" and one.heard:
             state.consent.proposed = ""
         if utterance.reply and state.traits.truncates and why != "hang-up":
-            effects.append(Truncate(utterance.id, seconds, text))
+            effects.append(pauses.truncate(state, utterance, seconds, text))
         told = InterruptedLogged(
             utterance=utterance.id,
             kind=utterance.kind,

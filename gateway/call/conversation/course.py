@@ -10,6 +10,7 @@ from gateway.call.conversation import (
     proposals,
     recovery,
     screening,
+    stumbles,
     tool_side,
 )
 from gateway.call.conversation.state import CallState
@@ -143,8 +144,7 @@ def _time_passed(state: CallState, now: float) -> Effects:
             case Wait.IDLE:
                 effects += _idle(state, now)
             case Wait.REPLY:
-                late = BackendLost("no answer in time", fatal=False)
-                effects += recovery.lost(state, late, now)
+                effects += stumbles.late(state, now)
             case Wait.FILLER:
                 effects += _bridge(state)
             case Wait.WORDS:

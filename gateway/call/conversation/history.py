@@ -64,6 +64,12 @@ class History:
         elif slot.open:
             slot.entry = replace(slot.entry, text=slot.entry.text + text)
 
+    def paused(self, utterance: int, text: str) -> None:
+        """An utterance ends sooner than its text: the rest comes in another one, or never."""
+        slot = self._agent.get(utterance)
+        if slot is not None and slot.open:
+            slot.entry = replace(slot.entry, text=text)
+
     def heard(self, utterance: int) -> None:
         """An utterance was heard to its end: its text stands."""
         slot = self._agent.pop(utterance, None)

@@ -30,8 +30,14 @@ class Conversation:
     ) -> None:
         tools = ToolDesk(DeskRules(info.call_id, settings.language, settings.lines.sure))
         self.state = CallState(info, settings, traits, tools, History(history), Waits(settings))
+        self.served_by(traits)
         self._keeps = False
         "the floor is kept: while a write runs, and while a message is left"
+
+    def served_by(self, traits: BackendTraits) -> None:
+        """Go on with a backend that can do this."""
+        self.state.traits = traits
+        self.state.waits.hang_after(traits.hang_seconds)
 
     def handle(self, event: Event, now: float) -> Effects:
         """Take what happened and say what is to be done, in order."""

@@ -31,6 +31,7 @@ def perform(state: CallState, wanted: Perform, now: float) -> tuple[Effects, Too
     result: Json = {"status": "ok"}
     match wanted.name:
         case "hang_up":
+            effects += _goodbye(state)
             state.finish_with(HangUp(str(arguments.get("reason") or "agent ended the call")), now)
         case "transfer":
             target, summary = str(arguments.get("target", "")), str(arguments.get("summary", ""))
@@ -54,6 +55,13 @@ def perform(state: CallState, wanted: Perform, now: float) -> tuple[Effects, Too
             raise AssertionError(wanted.name)
     done = ToolAnswered(wanted.run, result, "failed" if "error" in result else "done")
     return effects, done
+
+
+def _goodbye(state: CallState) -> Effects:
+    """Say goodbye where the model hangs up without a word."""
+    reply = state.replies.current
+    said = reply is not None and (reply.spoke or state.speech.written(reply.id))
+    return [] if said else state.speak(state.settings.lines.goodbye, "goodbye")
 
 
 def _not_put_through(

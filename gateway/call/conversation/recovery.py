@@ -5,11 +5,15 @@ The chain is walked once in a call: each loss that nothing else answers takes it
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gateway.call.conversation import tool_side
 from gateway.call.conversation.beginning import respond_again
 from gateway.call.conversation.replies import Reply
+from gateway.call.conversation.stages import TurnClock
 from gateway.call.conversation.state import CallState, Loss
 from gateway.call.conversation.vocabulary import Effects
+from gateway.call.conversation.waits import SILENCE_SECONDS, Wait
 from gateway.events import (
     BackendLost,
     Flush,
@@ -24,6 +28,9 @@ from gateway.log_events import BackendLogged, FaultLogged
 
 PATIENCE = 2
 """Failures in a row after which it is not asked again but the next fallback is tried."""
+
+TWICE_SECONDS = 4.0
+"""A failure that took longer is not waited for a second time."""
 
 RETRY = "retry"
 """The fallback that opens the present backend once more."""
@@ -47,11 +54,13 @@ def lost(state: CallState, event: BackendLost, now: float) -> Effects:
     draft = state.replies.take_draft()
     if draft is not None:
         effects += tool_side.dropped(state, draft.id, now)
+        if event.reply == draft.id and not event.fatal:
+            return effects  # the turn is asked anew when it is over
     reply = state.replies.current
     owed = reply if reply is not None and (reply.generating or not event.fatal) else None
     torn = any(one.reply and not one.ended for one in state.speech.sounding())
     state.failures.count += 1
-    state.failures.loss = Loss(event.fatal, owed, torn)
+    state.failures.loss = Loss(event.fatal, owed, torn, event.part, state.waits.due(Wait.FILLER))
     if owed is not None:
         effects += tool_side.give_up_reply(state, now)
     if torn:
@@ -67,11 +76,58 @@ def go_on(state: CallState, now: float) -> Effects:
     if loss is None or state.end.phase != "open":
         return []
     recorded = state.screening.stage == "leaving"  # nobody there could say it again
-    if not loss.fatal and state.failures.count < PATIENCE and not recorded:
-        return state.speak(state.settings.lines.again)
+    owed = loss.owed
     if loss.torn:
         state.history.note(CUT_NOTE)
-    return _step(state, loss.owed, now)
+    if loss.fatal:
+        return _step(state, owed, now)
+    if owed is not None and _worth_a_second_try(owed, loss, now):
+        return _once_more(state, owed, loss, now)
+    others = state.failures.steps < len(state.settings.fallbacks)
+    tried_twice = owed is not None and owed.retried and others
+    if state.failures.count < PATIENCE and not tried_twice and not recorded:
+        return state.speak(state.settings.lines.again)
+    return _step(state, owed, now)
+
+
+def empty(state: CallState, reply: Reply) -> bool:
+    """Say whether an answer that is over was none: nothing of it can be heard."""
+    if reply.clock is None or reply.spoke or state.end.phase != "open" or state.consent.news:
+        return False  # what has come of a write is told by us
+    return not state.tools.owes(reply.id) and not reply.asked
+
+
+def _worth_a_second_try(owed: Reply, loss: Loss, now: float) -> bool:
+    """Say whether the model is asked again before anybody else is, or the caller has to be."""
+    waited = now - owed.clock.decided if owed.clock is not None else 0.0
+    quick = loss.torn or bool(owed.spoke) or waited <= TWICE_SECONDS
+    return quick and not owed.retried and loss.part != "recogniser"
+
+
+def _once_more(state: CallState, owed: Reply, loss: Loss, now: float) -> Effects:
+    """Ask the model a second time for what it failed at; the caller hears no more than a wait."""
+    state.failures.count -= 1
+    reply = state.replies.once_more(owed, now)
+    reply.utterance = state.speech.new_id()
+    since = owed.clock
+    reply.clock = TurnClock(reply.turn, now, now, transcript=now)
+    if since is not None:
+        reply.clock = TurnClock(reply.turn, since.speech_end, since.decided, since.transcript)
+        reply.clock.acknowledged = since.acknowledged
+    state.waits.begin(Wait.REPLY, now)
+    bridged_at = now + SILENCE_SECONDS if loss.torn else loss.bridged_at
+    if bridged_at is not None:
+        state.waits.until(Wait.FILLER, bridged_at)
+    ended = state.caller.ended
+    if ended is not None and ended.reply == owed.id:
+        state.caller.ended = replace(ended, reply=reply.id)
+    # Who hears for itself has the turn's sound; else there are its words, or nobody knows them.
+    known = owed.caller_text is not None or state.traits.wants_transcript or not owed.end
+    history = state.history.entries()
+    again = Respond(
+        reply.turn, reply.id, reply.utterance, owed.start, owed.end, history, again=known
+    )
+    return [again]
 
 
 def transfer_refused(state: CallState, now: float) -> Effects:
@@ -112,7 +168,7 @@ def _step(state: CallState, owed: Reply | None, now: float) -> Effects:
 
 def _ask_again(state: CallState, owed: Reply, unheard: bool, now: float) -> Effects:
     """Put the turn to the next backend: its words, or its sound where nobody wrote it down."""
-    effects = respond_again(state, now)
+    effects = respond_again(state, now, owed.clock)
     reply = state.replies.current
     assert reply is not None
     if not unheard:

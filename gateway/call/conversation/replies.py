@@ -50,6 +50,10 @@ class Reply:
     "the caller has heard some of it"
     told: bool = False
     "its turn's stages are in the log"
+    asked: bool = False
+    "it asked for tools, and has not been told to go on after them"
+    retried: bool = False
+    "the model was asked for it a second time"
     spoke: set[int] = field(default_factory=set)
     "utterances that have sound"
 
@@ -107,6 +111,16 @@ class Replies:
         reply.turn = self.turn
         self.current = reply
         return reply, draft is not None
+
+    def once_more(self, owed: Reply, now: float) -> Reply:
+        """Begin a reply anew that came to nothing: it answers the same turn."""
+        reply = self.new(owed.turn, now, owed.start)
+        reply.end, reply.caller_text, reply.before = owed.end, owed.caller_text, owed.before
+        reply.proposal, reply.proposal_heard = owed.proposal, owed.proposal_heard
+        reply.sure_at, reply.told = owed.sure_at, owed.told
+        reply.retried = True
+        self.current = reply
+        return reply
 
     def find(self, reply: int) -> Reply | None:
         """Find a reply that is alive; what comes for any other is void."""

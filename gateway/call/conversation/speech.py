@@ -24,6 +24,28 @@ MARKS = ("?", "？", "؟")
 UtteranceKind = Literal["greeting", "reply", "filler", "line", "proposal", "goodbye"]
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What went before an utterance that goes on after a pause."""
+
+    source: int
+    "the model's number of both"
+    samples: int
+
+
+@dataclass(slots=True)
+class Given:
+    """How much of an utterance the model gave, and where it paused."""
+
+    samples: int = 0
+    "so far"
+    after: Before | None = None
+    "the model counts what came before as the same utterance"
+    unsaid: str | None = None
+    """it was ended here since nothing more came, and more of it is an utterance of its own: the
+    words that were written by then and not spoken yet"""
+
+
 @dataclass(slots=True)
 class Utterance:
     """One piece of agent speech on its way to the caller's ear."""
@@ -45,6 +67,7 @@ class Utterance:
     "all of its sound is queued"
     done: bool = False
     "heard to the end, or flushed"
+    given: Given = field(default_factory=Given)
     _read: int = 0
     "how many of its words were looked at for a question: each once, since this is asked every tick"
     _asks: list[tuple[int, float]] = field(default_factory=list)
@@ -104,6 +127,8 @@ class Speech:
 
     def __init__(self) -> None:
         self._utterances: dict[int, Utterance] = {}
+        self._goes_on: dict[int, int] = {}
+        "what a model's utterance that paused goes on as"
         self._last_id = 0
 
     def new_id(self) -> int:
@@ -119,6 +144,39 @@ class Speech:
             known = self._utterances[utterance] = Utterance(utterance, kind, reply, turn)
         return known
 
+    def present(self, utterance: int, turn: int, reply: int) -> tuple[Utterance, str]:
+        """Return what a model's utterance goes on as, another one where it paused, and the words
+        that it begins with."""
+        known = self.begin(self._goes_on.get(utterance, utterance), "reply", turn, reply)
+        if known.given.unsaid is None:
+            return known, ""
+        new = self.begin(self.new_id(), "reply", turn, reply)
+        before = 0 if known.given.after is None else known.given.after.samples
+        new.given.after = Before(utterance, before + known.given.samples)
+        new.text = known.given.unsaid
+        self._goes_on[utterance] = new.id
+        return new, new.text
+
+    def pause(self) -> list[Utterance]:
+        """End what the model has begun to say and does not go on with; what follows is new."""
+        paused = [u for u in self._utterances.values() if u.sound and not u.ended and not u.done]
+        for each in paused:
+            each.ended, each.given.unsaid = True, ""
+            if each.words:
+                spoken = sum(not word.glued for word in each.words)
+                each.given.unsaid = "".join(f"{word} " for word in each.text.split()[spoken:])
+                each.text = " ".join(each.text.split()[:spoken])
+        return paused
+
+    def torn(self, reply: int) -> bool:
+        """Say whether a reply paused in the middle of an utterance and did not go on."""
+        own = [u for u in self._utterances.values() if u.reply == reply]
+        return bool(own) and own[-1].given.unsaid is not None
+
+    def written(self, reply: int) -> bool:
+        """Say whether a reply has words, spoken already or not."""
+        return any(u.reply == reply and u.text.strip() for u in self._utterances.values())
+
     def get(self, utterance: int) -> Utterance | None:
         """Find an utterance that is not forgotten yet."""
         return self._utterances.get(utterance)
@@ -132,7 +190,9 @@ class Speech:
         # The last few stay for late questions about them; a long call must not grow.
         for old in [u for u in self._utterances if u < heard.utterance - 8]:
             if self._utterances[old].done:
-                del self._utterances[old]
+                before = self._utterances.pop(old).given.after
+                if before is not None and self._goes_on.get(before.source) == old:
+                    del self._goes_on[before.source]
         return utterance
 
     def abandon(self) -> list[Utterance]:

@@ -24,6 +24,8 @@ from gateway.events import (
 )
 from gateway.ports import BackendTraits
 
+Part = Literal["recogniser", "model", "voice", "session"]
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -34,6 +36,9 @@ class Loss:
     "the answer that died with it"
     torn: bool
     "it died in the middle of an utterance"
+    part: Part = "session"
+    bridged_at: float | None = None
+    "when the caller was to be told that it takes a while"
 
 
 @dataclass(slots=True)

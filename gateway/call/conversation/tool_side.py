@@ -50,6 +50,7 @@ def asked(state: CallState, event: ToolAsked, now: float) -> Effects:
         return []
     spec = next((tool for tool in state.settings.tools if tool.name == event.name), None)
     draft = reply.clock is None
+    reply.asked = True
     reply.writes = reply.writes or (spec is not None and spec.effect == "write")
     doubtful = not draft and reply.writes and now < reply.sure_at
     if doubtful:
@@ -231,6 +232,7 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         ends, answer = True, replace(answer, proceed=False)
     if answer.proceed and reply.clock is not None:
         utterance = state.speech.new_id()
+        reply.asked = False
         state.waits.begin(Wait.REPLY, now)
     effects.append(
         AnswerTool(

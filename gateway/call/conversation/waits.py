@@ -45,6 +45,7 @@ class Waits:
     """Keeps the deadlines, in loop seconds; only it knows how long each thing is waited for."""
 
     def __init__(self, settings: ConversationSettings) -> None:
+        self._settings = settings
         bridged = settings.filler_after if settings.filler_for_model else SILENCE_SECONDS
         self._seconds = {
             Wait.IDLE: settings.idle_seconds,
@@ -65,6 +66,11 @@ class Waits:
     def due(self, wait: Wait) -> float | None:
         """Return when a wait is over; None: nobody waits for that."""
         return self._due.get(wait)
+
+    def hang_after(self, seconds: float | None) -> None:
+        """Wait no longer than this for a backend's sound, where it says so itself."""
+        longest = self._settings.reply_seconds
+        self._seconds[Wait.REPLY] = longest if seconds is None else min(seconds, longest)
 
     def begin(self, wait: Wait, now: float) -> None:
         """Wait for as long as one waits for that, from now on."""

@@ -130,7 +130,7 @@ def test_a_model_that_answers_nothing_is_bridged_and_then_given_up():
         await caller.says("hello there", draft=None)
         begun = caller.now()
         last = begun - 0.5
-        while caller.now() < begun + 9:
+        while caller.now() < begun + 6:
             await asyncio.sleep(0.02)
             if caller.now() <= caller.leg.sounding_until:
                 longest = max(longest, caller.now() - last)

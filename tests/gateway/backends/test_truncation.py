@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import random
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -18,78 +14,17 @@ from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
-from gateway.caller.playclock import PlayClock
 from gateway.events import CallerClaimed, CallerTurnEnded
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place
-from tests.gateway.lines.twilio.harness import Far, far_end, media_message, serving
+from tests.gateway.lines.twilio.harness import far_end, serving
 from tests.support.cascade_call import LineBook, Log, ToldHearing, Tools
 from tests.support.realtime_server import Answer, FakeRealtime
+from tests.support.telephone import Telephone
 from tests.support.virtual_time import run
 from turn.events import FloorClaimed, SpeechStarted, TurnEnded
 
 CUT_INS = 50
-NETWORK = 0.04
-"""Seconds one way between gateway and telephone."""
-
-
-@dataclass
-class Telephone:
-    """Twilio's end: plays in real time, gives marks back, and records what was heard."""
-
-    far: Far
-    clock: PlayClock = field(default_factory=PlayClock)
-    recording: bytearray = field(default_factory=bytearray)
-    first_media: list[float] = field(default_factory=list)
-    silent: bool = True
-
-    def at(self) -> int:
-        return round((asyncio.get_running_loop().time() - 1000) * 8000)
-
-    async def listen(self) -> None:
-        loop = asyncio.get_running_loop()
-        async for text in self.far.socket:
-            message = json.loads(text)
-            if message["event"] == "media" and self.silent:
-                self.silent = False
-                self.first_media.append(loop.time())
-            loop.call_later(NETWORK, self.take, message)
-
-    def take(self, message: dict[str, Any]) -> None:
-        self.play()
-        match message["event"]:
-            case "media":
-                self.clock.push(base64.b64decode(message["media"]["payload"]), self.at())
-            case "mark":
-                self.clock.mark(message["mark"]["name"], self.at())
-            case "clear":
-                self.give_back(self.clock.clear(self.at()))
-
-    def play(self) -> None:
-        heard, passed = self.clock.advance(self.at())
-        for piece in heard:
-            self.recording += piece.payload
-        self.give_back(passed)
-
-    def give_back(self, marks: list[str]) -> None:
-        for name in marks:
-            message = {"event": "mark", "streamSid": "MZ0a", "mark": {"name": name}}
-            asyncio.get_running_loop().call_later(NETWORK, self.sent.append, message)
-
-    sent: list[dict[str, Any]] = field(default_factory=list)
-
-    async def speak(self) -> None:
-        """Send a frame of silence every 20 ms, and the marks that are due."""
-        loop = asyncio.get_running_loop()
-        begun, number = loop.time(), 0
-        while True:
-            number += 1
-            await asyncio.sleep(max(0.0, begun + number * 0.02 - loop.time()))
-            self.play()
-            due, self.sent = self.sent, []
-            message = media_message(number + 1, number * 20)
-            for one in [*due, message]:
-                await self.far.socket.send(json.dumps(one))
 
 
 class Answering:

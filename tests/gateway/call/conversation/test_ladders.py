@@ -189,10 +189,11 @@ def test_a_model_that_fails_once() -> None:
     it = Ladder()
     it.greeted()
     it.asked()
-    it.step(BackendLost("broken", reply=1, fatal=False), "log fault", "CancelReply", "Speak")
+    it.step(BackendLost("broken", reply=1, fatal=False), "log fault", "CancelReply", "Respond")
     it.step(AgentAudio(1, 2, SECOND, ()))
-    it.sounds(0, 3)
-    it.heard(3)
+    it.step(BackendLost("broken", reply=2, fatal=False), "log fault", "CancelReply", "Speak")
+    it.sounds(0, 4)
+    it.heard(4)
 
 
 def test_a_call_that_is_to_end() -> None:

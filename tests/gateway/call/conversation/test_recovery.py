@@ -6,16 +6,22 @@ from gateway.call.conversation.waits import SILENCE_SECONDS
 from gateway.call.settings import ConversationSettings
 from gateway.call.targets import Targets
 from gateway.events import (
+    AgentAudio,
     AgentHeard,
     BackendLost,
     CallerTurnEnded,
+    CallerWords,
+    Draft,
+    EndUtterance,
     Entry,
     Flush,
     HangUp,
     Listen,
+    Play,
     PlayoutDry,
     PlayoutFlushed,
     PlayoutStarved,
+    ReplyEnded,
     ReplyText,
     Respond,
     Speak,
@@ -23,9 +29,12 @@ from gateway.events import (
     TimePassed,
     Transfer,
     TransferEnded,
+    Truncate,
+    Word,
 )
+from gateway.ports import BackendTraits
 from tests.support.playbook import Playbook, heard, only, records
-from turn.events import SpeechStarted, TurnEnded
+from turn.events import SpeechStarted, TurnDrafted, TurnEnded
 
 LOST = BackendLost("connection closed")
 
@@ -138,16 +147,70 @@ def test_a_turn_without_its_words_is_put_to_the_fallback_as_sound():
     assert respond.reply != asked.reply
 
 
-def test_failures_that_are_not_fatal_are_asked_again_and_then_answered_by_the_chain():
+def test_a_failure_that_is_not_fatal_is_asked_again_once_and_then_answered_by_the_chain():
     book = greeted("spare")
     first = book.turn("Hello")
-    (line,) = only(book.happens(BackendLost("oops", reply=first.reply, fatal=False)), Speak)
-    assert "again" in line.text
-    book.hear_line(line)
-    second = book.turn("Hello?")
-    effects = book.happens(BackendLost("oops", reply=second.reply, fatal=False))
+    effects = book.happens(BackendLost("oops", "model", first.reply, fatal=False))
+    (again,) = only(effects, Respond)
+    assert not only(effects, Speak), "it took no time, so nothing is to be bridged"
+    assert (again.turn, again.again) == (first.turn, True)
+    assert again.reply != first.reply
+    effects = book.happens(BackendLost("oops", "model", again.reply, fatal=False))
     assert only(effects, SwitchBackend)
-    assert only(effects, Respond)
+    (asked,) = only(effects, Respond)
+    assert asked.history[-1] == Entry("caller", "Hello")
+
+
+def test_without_a_chain_the_caller_is_asked_once_and_then_let_go():
+    book = greeted()
+    for last in (False, True):
+        respond = book.turn("Hello")
+        book.happens(BackendLost("oops", "model", respond.reply, fatal=False))
+        (again,) = only(book.effects, Respond)[-1:]
+        lines = only(book.happens(BackendLost("oops", "model", again.reply, fatal=False)), Speak)
+        assert len(lines) == (2 if last else 1)
+        for line in lines:
+            book.hear_line(line)
+    assert only(book.effects, HangUp)
+
+
+def test_a_recogniser_that_fails_has_the_caller_asked():
+    book = greeted("spare")
+    respond = book.turn("Hello")
+    effects = book.happens(BackendLost("deaf", "recogniser", respond.reply, fatal=False))
+    (line,) = only(effects, Speak)
+    assert "again" in line.text
+    assert not only(effects, Respond)
+
+
+def test_a_draft_that_fails_costs_nobody_anything():
+    book = greeted("spare")
+    book.happens(SpeechStarted(8000, 8000))
+    (draft,) = only(book.happens(TurnDrafted(17000, 8000, 16000, 0.7), 1.0), Draft)
+    effects = book.happens(BackendLost("oops", "model", draft.reply, fatal=False), 0.1)
+    assert not only(effects, Speak)
+    ended = TurnEnded(18000, 8000, 16000, "semantic", 0.9)
+    (respond,) = only(book.happens(CallerTurnEnded(ended, book.now), 0.2), Respond)
+    assert respond.reply != draft.reply
+
+
+def test_an_answer_without_sound_is_asked_again_and_then_answered_by_the_chain():
+    book = greeted("spare")
+    respond = book.turn("Hello")
+    effects = book.happens(ReplyEnded(respond.reply), 0.3)
+    (again,) = only(effects, Respond)
+    assert [each["reason"] for each in records(effects, "fault")] == ["an answer without sound"]
+    assert only(book.happens(ReplyEnded(again.reply), 0.3), SwitchBackend)
+
+
+def test_words_that_come_after_it_was_asked_again_are_those_of_the_turn():
+    book = greeted("spare")
+    book.happens(SpeechStarted(8000, 8000))
+    ended = TurnEnded(17000, 8000, 16000, "semantic", 0.9)
+    (asked,) = only(book.happens(CallerTurnEnded(ended, book.now), 1.0), Respond)
+    book.happens(BackendLost("oops", "model", asked.reply, fatal=False), 0.2)
+    book.happens(CallerWords(asked.turn, "Hello there", final=True), 0.2)
+    assert book.machine.state.history.entries()[-1] == Entry("caller", "Hello there")
 
 
 def test_a_model_that_says_nothing_never_leaves_two_seconds_of_silence():
@@ -178,19 +241,53 @@ def test_an_answer_in_time_is_not_bridged():
     assert deadline - book.now > SILENCE_SECONDS
 
 
-def test_a_model_that_hangs_in_the_middle_of_an_utterance_is_given_up():
+def test_a_model_that_pauses_in_the_middle_of_an_utterance_goes_on_with_another():
     book = greeted("spare")
+    respond = book.turn("Hello")
+    text = "We open at nine and close"
+    book.happens(ReplyText(respond.reply, respond.utterance, text))
+    book.sound(respond, "We open at nine", 1.0)
+    effects = book.happens(PlayoutStarved(0.5), 1.5)
+    assert only(effects, EndUtterance) == [EndUtterance(respond.utterance)]
+    book.happens(AgentHeard(heard(respond.utterance, 1.0, 1.0)))
+    book.happens(PlayoutDry())
+    (line,) = only(book.happens(TimePassed(), 1.3), Speak)
+    assert "moment" in line.text
+    words = (Word("and", 1.0, 1.5), Word("close", 1.5, 2.0))
+    sound = AgentAudio(respond.reply, respond.utterance, bytes(16000), words)
+    (play,) = only(book.happens(sound, 0.5), Play)
+    assert play.utterance not in (respond.utterance, line.utterance)
+    said = [entry.text for entry in book.machine.state.history.entries()[-2:]]
+    assert said == ["We open at nine", "and close "]
+    effects = book.cut_in(play.utterance, 1.0, 0.6)
+    (told,) = only(effects, Truncate)
+    assert told == Truncate(respond.utterance, 1.6, "and")
+    assert not records(book.effects, "fault")
+
+
+def test_a_model_that_hangs_in_the_middle_of_an_utterance_is_asked_again_and_then_given_up():
+    book = Playbook(ConversationSettings(fallbacks=("spare",)), BackendTraits(hang_seconds=2.4))
+    book.hear_line(book.start())
     respond = book.turn("Hello")
     book.happens(ReplyText(respond.reply, respond.utterance, "We open at"))
     book.sound(respond, "We open at", 0.6)
-    effects = book.happens(PlayoutStarved(1.5), 2.0)
-    assert only(effects, Flush)
-    effects = book.happens(PlayoutFlushed((heard(respond.utterance, 0.6, 0.6),)))
-    (line,) = only(effects, Speak)
-    assert "again" in line.text
-    assert book.machine.state.history.entries()[-2] == Entry(
-        "agent", "We open at", interrupted=True
-    )
+    book.happens(PlayoutStarved(0.5), 1.1)
+    book.heard_all(respond.utterance, 0.6)
+    since = book.now
+    for _ in range(9):
+        assert book.machine.deadline is not None
+        effects = book.happens(TimePassed(), max(0.0, book.machine.deadline - book.now))
+        for line in only(effects, Speak):
+            book.hear_line(line)
+        if only(effects, SwitchBackend):
+            break
+    else:
+        raise AssertionError("it was never given up")
+    assert book.now - since < 6.0
+    reasons = [each["reason"] for each in records(book.effects, "fault")]
+    assert reasons == ["stopped in the middle of its answer", "no answer in time"]
+    history = book.machine.state.history.entries()
+    assert Entry("agent", "We open at") in history
 
 
 def test_what_was_complete_is_heard_to_its_end_although_the_connection_is_lost():
