@@ -10,11 +10,11 @@ from typing import Any, NoReturn, TypeVar
 from zoneinfo import ZoneInfo
 
 from gateway.agents.format import CALL_FIELDS, AgentFile, ToolEntry, mistakes
+from gateway.agents.lines import in_language
 from gateway.agents.places import placed
-from gateway.backends.cascade.choices.race import chain
+from gateway.agents.scripts import scripts_of
 from gateway.backends.cascade.models.script.dialogue import CALL_NOTE
 from gateway.backends.cascade.models.script.format import Script
-from gateway.backends.cascade.models.script.format import load as load_script
 from gateway.call.settings import ConversationSettings
 from gateway.call.targets import Targets
 from gateway.events import CallInfo, Entry
@@ -31,19 +31,6 @@ from gateway.tools.modules import found, made, module
 from gateway.tools.toolbox import Tool
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedSettings:
-    """The settings of `model = { kind = "scripted" }`."""
-
-    kind: str
-    script: str
-    "the file, beside the agent's"
-    first_token: float = 0.0
-    "seconds to the first token, to stand in for a large model"
-    tokens_per_second: float = 0.0
-    "0: all at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +76,7 @@ class Agent:
         habits = self.file.call
         return ConversationSettings(
             instructions=self.file.instructions,
-            lines=self.file.lines,
+            lines=in_language(self.file.lines, self.file.language, self.source.lines),
             tools=self.specs if specs is None else specs,
             idle_seconds=habits.idle_seconds,
             filler_after=habits.filler_after,
@@ -141,7 +128,7 @@ def load(path: Path) -> Agent:
         _refuse(source, mistakes(file))
     except TomlError as error:
         raise placed(path, error) from None
-    scripts, files = _scripts(path, file, source)
+    scripts, files = scripts_of(path, file, source)
     tools, modules = _tools(path, file, source)
     return Agent(
         path.stem,
@@ -159,39 +146,6 @@ def _refuse(source: TomlFile, found: Iterator[tuple[str, str]]) -> None:
     wrong = [Mistake(path, source.line(path), said) for path, said in found]
     if wrong:
         raise TomlError(source.name, wrong)
-
-
-def _scripts(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Script], list[Path]]:
-    """Read the scripts that the backends' models follow."""
-    scripts: dict[str, Script] = {}
-    files: list[Path] = []
-    choices = {"backend": file.backend}
-    choices |= {f"backends.{name}": each for name, each in file.backends.items()}
-    tables = [
-        (where, table, place)
-        for where, choice in choices.items()
-        for table, place in chain(choice.model, f"{where}.model")
-        if choice.kind == "cascade" and table.get("kind") == "scripted"
-    ]
-    for where, table, place in tables:
-        if "script" not in table and where not in source.lines:
-            continue  # nothing was said of a model at all: whoever runs calls decides
-        try:
-            settings = decode(ScriptedSettings, source, table, place)
-        except TomlError as error:
-            raise placed(path, error) from None
-        script = path.parent / settings.script
-        if not script.is_file():
-            said = f"{settings.script}: no such file or directory"
-            at = f"{place}.script"
-            wrong = TomlError(source.name, [Mistake(at, source.line(at), said)])
-            raise placed(path, wrong)
-        try:
-            scripts[settings.script] = load_script(read(script))
-        except TomlError as error:
-            raise placed(script, error) from None
-        files.append(script)
-    return scripts, files
 
 
 def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Tool], list[Path]]:

@@ -14,8 +14,9 @@ import structlog
 
 from gateway.agents.format import BackendChoice
 from gateway.agents.library import AgentLibrary, shipped
-from gateway.agents.loading import Agent, ScriptedSettings
+from gateway.agents.loading import Agent
 from gateway.agents.places import AgentError, error_of
+from gateway.agents.scripts import ScriptedSettings
 from gateway.agents.servers import ToolServers
 from gateway.backends.cascade.cascade import Cascade, CascadeSettings
 from gateway.backends.cascade.choices.race import Table
