@@ -16,7 +16,8 @@ from inference import ProviderMissing
 from inference.providers import PROVIDERS
 from inference.runtime import Runtime, RuntimeSettings
 from turn.agreement import ask, compare
-from turn.features import BANDS, FRAMES
+from turn.features import FRAMES
+from turn.mel import BANDS
 from turn.semantic import SemanticSettings, TurnAssessor
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -28,7 +28,8 @@ from inference import find
 from inference.runtime import Runtime
 from media.codec import wire_form
 from media.frame import Samples
-from turn.features import FRAMES, Floats, TurnSound, mel_weights
+from turn.features import FRAMES, TurnSound
+from turn.mel import Floats, mel_weights
 from turn.semantic import LEAD_SECONDS, SemanticSettings, TurnAssessor
 from turn.smartturn import INPUT, for_gpu, with_plain_softmax
 from turn.vad import VoiceActivity

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 from gateway.config import sections
 from gateway.plumbing.field_docs import field_docs
-from gateway.plumbing.toml_file import describe, show
+from gateway.plumbing.type_words import describe, show
 
 PAGE = Path(__file__).parent.parent / "docs/settings.md"
 

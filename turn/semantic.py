@@ -35,7 +35,8 @@ from inference.runtime import Runtime, Session
 from media.frame import Samples
 from media.recent import RecentSound
 from turn.events import TurnAssessed
-from turn.features import BANDS, FRAMES, FRAMES_PER_SECOND, Floats, TurnSound
+from turn.features import FRAMES, FRAMES_PER_SECOND, TurnSound
+from turn.mel import BANDS, Floats
 from turn.smartturn import FLOAT_SHIFT, INPUT, SHIFTS, for_gpu, with_plain_softmax, with_window
 
 MODEL = "smart-turn"

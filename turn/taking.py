@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from turn.endpointing import Endpointer, EndpointSettings
+from turn.endpointing import Endpointer
 from turn.events import (
     AgentAsks,
     AgentBegan,
@@ -32,6 +32,7 @@ from turn.evidence import Asked
 from turn.forms import asked_for, forms
 from turn.gate import Gate, GateSettings
 from turn.overlap import Overlap, OverlapSettings, Sound
+from turn.pause import EndpointSettings
 from turn.profile import DEFAULT, Profile, profile
 from turn.words import Lexicon, lexicon
 

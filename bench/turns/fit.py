@@ -23,9 +23,9 @@ from bench.turns.recordings import Recording, load, scored
 from bench.turns.spans import Span, spans
 from gateway.commands.shared.offline_models import ears
 from inference.runtime import Runtime
-from turn.endpointing import EndpointSettings
 from turn.evidence import SURE, Weights
 from turn.offline import Ears
+from turn.pause import EndpointSettings
 from turn.profile import DEFAULT
 from turn.taking import TurnSettings
 

@@ -16,7 +16,7 @@ from gateway.commands.shared.options import (
 )
 
 if TYPE_CHECKING:
-    from turn.offline import Line
+    from turn.offline_lines import Line
 
 NAME = "turns"
 HELP = "run the turn-taking over recordings, faster than real time"
@@ -66,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from gateway.commands.shared.offline_models import ears
     from inference.runtime import Runtime
     from turn import offline
+    from turn.offline_lines import lines
     from turn.profile import Profile, profile
     from turn.taking import TurnSettings
 
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             found = offline.run(
                 samples, PHONE_RATE, heard_with, TurnSettings(patience), others=others
             )
-            for line in offline.lines(found):
+            for line in lines(found):
                 _print(str(path), line, args.json)
     finally:
         runtime.close()

@@ -11,13 +11,14 @@ import dataclasses
 import difflib
 import re
 import tomllib
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+
+from gateway.plumbing.type_words import close_to, core_of, describe, name_of, show, written_out
 
 T = TypeVar("T")
 Table = Mapping[str, object]
@@ -166,7 +167,7 @@ class _Decoder:
                 self.wrong(inner, f"there is no such setting{self.nearest(key, path, fields)}")
             elif variable := fields[key].metadata.get("env"):
                 self.wrong(inner, f"a secret has no place in a file; set {variable} instead")
-            elif fields[key].metadata.get("secret") and (shown := _written_out(value)) is not None:
+            elif fields[key].metadata.get("secret") and (shown := written_out(value)) is not None:
                 place = f"{inner}.{shown}" if shown else inner
                 self.wrong(place, "a secret has no place in a file; write the $NAME of a variable")
             else:
@@ -185,7 +186,7 @@ class _Decoder:
 
     def value(self, hint: Any, value: object, path: str) -> Any:
         """Make a value of the annotated kind; what is wrong is noted."""
-        core = _core(hint)
+        core = core_of(hint)
         origin, inner = get_origin(core), get_args(core)
         if dataclasses.is_dataclass(core):
             if isinstance(value, dict):
@@ -194,13 +195,13 @@ class _Decoder:
             if isinstance(value, list) and all(isinstance(each, dict) for each in value):
                 pairs = enumerate(value)
                 return tuple(self.table(inner[0], each, f"{path}[{n}]") for n, each in pairs)
-        elif _name(origin) in ("dict", "Mapping") and isinstance(value, dict):
+        elif name_of(origin) in ("dict", "Mapping") and isinstance(value, dict):
             return {key: self.value(inner[1], each, f"{path}.{key}") for key, each in value.items()}
         try:
             return msgspec.convert(value, hint, strict=True, dec_hook=_special)
         except (msgspec.ValidationError, TypeError):
             self.wrong(
-                path, f"found {show(value)}, it must be {describe(hint)}{_close(hint, value)}"
+                path, f"found {show(value)}, it must be {describe(hint)}{close_to(hint, value)}"
             )
             return None
 
@@ -222,113 +223,8 @@ def names(kind: Any, path: str = "") -> Iterator[str]:
     for field in dataclasses.fields(kind):
         inner = f"{path}.{field.name}" if path else field.name
         yield inner
-        if dataclasses.is_dataclass(core := _core(hints[field.name])):
+        if dataclasses.is_dataclass(core := core_of(hints[field.name])):
             yield from names(core, inner)
-
-
-def describe(hint: Any) -> str:
-    """Say in words what an annotation allows."""
-    core, metas = _parts(hint)
-    bounds = "".join(_bounds(meta) for meta in metas)
-    match get_origin(core):
-        case origin if origin is Literal:
-            return "one of " + ", ".join(f'"{each}"' for each in get_args(core))
-        case origin if origin in (Union, types.UnionType):
-            kinds = [each for each in get_args(core) if each is not type(None)]
-            return " or ".join(describe(each) for each in kinds)
-        case origin if origin in (tuple, list) or _name(origin) == "Sequence":
-            return f"a list, each {describe(get_args(core)[0])}"
-        case origin if origin is dict or _name(origin) == "Mapping":
-            return "a table"
-        case _ if dataclasses.is_dataclass(core):
-            return "a table"
-        case _:
-            return _WORDS.get(core, _name(core)) + bounds
-
-
-_WORDS: dict[Any, str] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    Path: "a path, as text",
-}
-
-
-def show(value: object) -> str:
-    """Show what was found as TOML writes it, cut short."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return f'"{value}"' if len(value) <= 40 else f'"{value[:40]}…"'
-        case dict():
-            return "a table"
-        case list():
-            return "a list" if len(str(value)) > 40 else str(value).replace("'", '"')
-        case _:
-            return str(value)
-
-
-def _bounds(meta: object) -> str:
-    if not isinstance(meta, msgspec.Meta):
-        return ""
-    low, high = meta.ge, meta.le
-    if low is not None and high is not None:
-        return f" from {low} to {high}"
-    if low is not None:
-        return f" of at least {low}"
-    if high is not None:
-        return f" of at most {high}"
-    if meta.gt is not None:
-        return f" above {meta.gt}"
-    if meta.pattern is not None:
-        return f" like {meta.pattern}"
-    return ""
-
-
-REFERENCE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
-"""How a file names the environment variable that holds a secret."""
-
-
-def _written_out(value: object) -> str | None:
-    """Say where a secret stands itself: its key in a table, or "" for the value; None: nowhere."""
-    match value:
-        case str():
-            return "" if value and not REFERENCE.fullmatch(value) else None
-        case dict():
-            inner = (str(key) for key, each in value.items() if _written_out(each) is not None)
-            return next(inner, None)
-        case _:
-            return None
-
-
-def _close(hint: Any, value: object) -> str:
-    core = _core(hint)
-    options = [each for each in get_args(core) if isinstance(each, str)]
-    like = difflib.get_close_matches(value, options, n=1) if isinstance(value, str) else []
-    return f'; did you mean "{like[0]}"?' if like else ""
-
-
-def _parts(hint: Any) -> tuple[Any, tuple[object, ...]]:
-    if get_origin(hint) is Annotated:
-        core, *metas = get_args(hint)
-        return core, tuple(metas)
-    return hint, ()
-
-
-def _core(hint: Any) -> Any:
-    """Take an annotation's bounds off, and the None of an optional."""
-    core = _parts(hint)[0]
-    if get_origin(core) in (Union, types.UnionType):
-        kinds = [each for each in get_args(core) if each is not type(None)]
-        if len(kinds) == 1:
-            return _parts(kinds[0])[0]
-    return core
-
-
-def _name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from media.frame import Samples
 from tests.turn.recordings import telephone
-from turn.features import BANDS, FRAMES, TurnSound, mel_weights
+from turn.features import FRAMES, TurnSound
+from turn.mel import BANDS, mel_weights
 
 Doubles = npt.NDArray[np.float64]
 

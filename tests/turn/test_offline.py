@@ -17,7 +17,8 @@ from turn.events import (
     TurnResumed,
     VoiceScored,
 )
-from turn.offline import Answer, Ears, Latency, agent_speaking, lines, run
+from turn.offline import Answer, Ears, Latency, agent_speaking, run
+from turn.offline_lines import lines
 from turn.profile import DEFAULT, Profile
 from turn.taking import TurnSettings
 

@@ -13,7 +13,8 @@ from inference.graph import Graph
 from inference.runtime import Runtime, RuntimeSettings
 from tests.turn.recordings import Recording, telephone
 from turn.events import TurnAssessed
-from turn.features import BANDS, FRAMES
+from turn.features import FRAMES
+from turn.mel import BANDS
 from turn.semantic import SemanticSettings, TurnAssessor, TurnStream
 from turn.smartturn import INPUT, for_gpu, with_plain_softmax, with_window
 
