@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from gateway.backends.gemini import wire
+from gateway.backends.gemini.inbound import Inbound
 from gateway.backends.gemini.settings import GeminiSettings
 from gateway.backends.session import Output, known_arguments
 from gateway.events import (
@@ -48,6 +49,9 @@ WAIT_SECONDS = 1.0
 
 KEPT_SECONDS = 3.0
 """Sound kept while nobody is known to speak."""
+
+VOID = {"error": "interrupted", "message": "The caller went on; nobody waits for this any more."}
+"""What a tool gives that a reply asks for which was given up."""
 
 
 @dataclass(slots=True)
@@ -96,6 +100,7 @@ class GeminiSession:
         self._ready = False
         self._held: list[bytes] = []
         "messages of an answer to a turn that the call has yet to give its numbers"
+        self._inbound = Inbound()
 
     @property
     def ready(self) -> bool:
@@ -119,10 +124,8 @@ class GeminiSession:
 
     def hear(self, frame: AudioFrame) -> Output | None:
         """Take the caller's sound."""
-        if self._settings.owns_turns:
-            return Output([self._audio(frame)])
-        if self._framed:
-            return Output([self._audio(frame)])
+        if self._settings.owns_turns or self._framed:
+            return Output(self._inbound.caller(self._audio(frame)))
         self._kept.append(frame)
         if self._from is None:
             oldest = frame.end - int(KEPT_SECONDS * frame.rate)
@@ -140,9 +143,9 @@ class GeminiSession:
     def _frame(self, output: Output) -> None:
         """Tell the model that the caller speaks, with all that was held back."""
         self._framed = True
-        output.send.append(wire.ACTIVITY_START)
         begin = (self._from or 0) - int(PREFIX_SECONDS * self._start.info.rate)
-        output.send += [self._audio(frame) for frame in self._kept if frame.end > begin]
+        kept = [self._audio(frame) for frame in self._kept if frame.end > begin]
+        output.send += self._inbound.caller(wire.ACTIVITY_START, *kept)
         self._kept.clear()
 
     # --- commands ------------------------------------------------------------------------------
@@ -161,11 +164,13 @@ class GeminiSession:
             case CancelReply(reply=reply):
                 if self._reply is not None and self._reply.id == reply:
                     self._reply.void = True
+                    self._to_line.flush()  # the end of what is cut is not the beginning of another
+                    output.send += self._inbound.quiet()
             case Truncate(heard_text=heard):
                 said = f'The caller cut in and heard only: "{heard}"' if heard else "Nothing heard"
-                output.send.append(wire.turns((Entry("note", said),), complete=False))
+                self._tell(output, said)
             case Inform(text=text):
-                output.send.append(wire.turns((Entry("note", text),), complete=False))
+                self._tell(output, text)
             case AnswerTool():
                 self._answer_tool(output, command)
             case Draft() | DropDraft():
@@ -174,15 +179,22 @@ class GeminiSession:
                 assert_never(command)
         return output
 
+    def _tell(self, output: Output, text: str) -> None:
+        """Tell the model something; it would break off what it is saying for that."""
+        alive = self._reply is not None and not self._reply.void
+        note = wire.turns((Entry("note", text),), complete=False)
+        output.send += self._inbound.note(note, speaking=alive)
+
     def _disregard(self, output: Output) -> None:
         if self._framed:  # it will be answered; nobody listens to that
-            output.send.append(wire.ACTIVITY_END)
+            output.send += self._inbound.caller(wire.ACTIVITY_END)
             self._reply = _Reply(0, 0, 0, void=True)
         self._from, self._framed = None, False
 
     def _respond(self, output: Output, command: Respond) -> None:
         self._reply = _Reply(command.reply, command.turn, command.utterance)
         self._said = ""
+        output.send += self._inbound.quiet()
         if command.text:
             output.send.append(wire.turns((Entry("caller", command.text),), complete=True))
         elif command.again:
@@ -192,12 +204,16 @@ class GeminiSession:
                 self._from = command.start if self._from is None else self._from
                 self._frame(output)
             # A resampler keeps the last tenth of a second for what follows; nothing does.
-            output.send.append(wire.audio(self._to_model.flush()))
-            output.send.append(wire.ACTIVITY_END)
+            rest = wire.audio(self._to_model.flush())
+            output.send += self._inbound.caller(rest, wire.ACTIVITY_END)
         self._from, self._framed = None, False
         held, self._held = self._held, []
         for message in held:
-            after = self.receive(message)
+            try:
+                after = self.receive(message)
+            except ValueError as wrong:
+                output.complaint = {"code": "bad_event", "message": str(wrong)[:200]}
+                continue
             output.send += after.send
             output.emit += after.emit
 
@@ -206,8 +222,10 @@ class GeminiSession:
         if reply is not None and command.ask in reply.tools:
             reply.tools.discard(command.ask)
             output.send.append(wire.tool_answer(command.ask, command.name, command.result))
+            output.send += self._inbound.answered(command.ask)
             if command.utterance:
-                reply.utterance, reply.text, reply.sounded = command.utterance, "", False
+                self._end_utterance(output, reply)
+                reply.utterance = command.utterance
         if command.ends:
             output.emit.append(ReplyEnded(command.reply))
 
@@ -235,6 +253,7 @@ class GeminiSession:
             self._tools(output, said.tool_call)
         if said.tool_call_cancellation is not None and self._reply is not None:
             self._reply.tools.difference_update(said.tool_call_cancellation.ids)
+            output.send += self._inbound.answered(*said.tool_call_cancellation.ids)
         if said.server_content is not None:
             self._content(output, said.server_content)
         if said.usage_metadata is not None:
@@ -245,10 +264,15 @@ class GeminiSession:
     def _tools(self, output: Output, call: wire.ToolCall) -> None:
         reply = self._reply
         if reply is None or reply.void:
+            for number, each in enumerate(call.function_calls):
+                ask = each.id or f"{each.name}-{number}"
+                output.send.append(wire.tool_answer(ask, each.name, VOID))
             return
+        self._end_utterance(output, reply)  # what it said before is whole: the tool is waited for
         for number, each in enumerate(call.function_calls):
             ask = each.id or f"{each.name}-{number}"
             reply.tools.add(ask)
+            self._inbound.asked(ask)
             output.emit.append(ToolAsked(reply.id, ask, each.name, known_arguments(each.args)))
 
     def _content(self, output: Output, content: wire.ServerContent) -> None:
@@ -277,17 +301,23 @@ class GeminiSession:
 
     def _complete(self, output: Output) -> None:
         reply, self._reply = self._reply, None
+        output.send += self._inbound.quiet()
         if reply is None or reply.void:
             return
         self._said = output.tell_words(reply.turn, self._said)
-        if reply.sounded:
-            rest = self._to_line.flush()
-            output.emit.append(AgentAudio(reply.id, reply.utterance, rest))
-            output.emit.append(UtteranceEnded(reply.id, reply.utterance, reply.text))
+        self._end_utterance(output, reply)
         if reply.tools:
             self._reply = reply  # it goes on once they are answered
         else:
             output.emit.append(ReplyEnded(reply.id))
+
+    def _end_utterance(self, output: Output, reply: _Reply) -> None:
+        if not reply.sounded:
+            return
+        rest = self._to_line.flush()
+        output.emit.append(AgentAudio(reply.id, reply.utterance, rest))
+        output.emit.append(UtteranceEnded(reply.id, reply.utterance, reply.text))
+        reply.sounded, reply.text, reply.utterance = False, "", self._start.next_utterance()
 
 
 def _answers(said: wire.ServerMessage) -> bool:

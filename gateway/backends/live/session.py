@@ -170,6 +170,7 @@ class LiveSession:
             case CancelReply(reply=reply):
                 if self._reply is not None and self._reply.id == reply:
                     self._reply = None
+                    self._converted.rest_to_line()
                     self._dropping = True
                     self._quiet = 0
             case Truncate(heard_text=heard):
@@ -198,7 +199,10 @@ class LiveSession:
         self._said = output.tell_words(self._reply.turn, self._said)
         held, self._held = self._held, []
         for event in held:
-            self._take(output, event)
+            try:
+                self._take(output, event)
+            except ValueError as wrong:  # sound that is no base64
+                output.complaint = {"code": "bad_event", "message": str(wrong)[:200]}
 
     def _answer_tool(self, output: Output, command: AnswerTool) -> None:
         reply = self._reply

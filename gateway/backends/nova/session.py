@@ -134,6 +134,7 @@ class NovaSession:
                 self._respond(output, command)
             case CancelReply(reply=reply):
                 if self._reply is not None and self._reply.id == reply:
+                    self._converted.rest_to_line()
                     self._drop()
                     self._given_up = True
             case Inform(text=text):
@@ -156,7 +157,10 @@ class NovaSession:
         self._said = output.tell_words(self._reply.turn, self._said)
         held, self._held = self._held, []
         for event in held:
-            self._take(output, event)
+            try:
+                self._take(output, event)
+            except ValueError as wrong:  # sound that is no base64
+                output.complaint = {"code": "bad_event", "message": str(wrong)[:200]}
 
     def _tell(self, output: Output, said: str) -> None:
         if not self._settings.first_generation:
@@ -279,6 +283,7 @@ class NovaSession:
                 output.emit.append(AgentAudio(reply.id, utterance, pcm))
             case wire.ToolUse():
                 self._said = output.tell_words(reply.turn, self._said)
+                self._utterance_ended(output, reply)  # what it said before is whole
                 reply.tools.add(event.tool_use_id)
                 arguments = tool_arguments(event.content)
                 output.emit.append(

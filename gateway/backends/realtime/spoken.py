@@ -46,6 +46,7 @@ class Spoken:
         utterance = self._utterances.pop(number, None)
         if utterance is None:
             return None
+        self._sound.rest_to_line()  # the end of what is cut is not the beginning of another
         received = utterance.samples * 1000 // self._rate
         return utterance.item, min(int(heard_seconds * 1000), received)
 

@@ -219,9 +219,13 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
     effects: Effects = [Record(told)]
     if answer.outcome in ("failed", "timeout") and code in FAULTS:
         effects.append(Record(FaultLogged(part="tool", reason=f"{answer.name}: {code}")))
+    history = state.history.entries()
+    if reply is None and not answer.draft:
+        # It was given up, and a model that asked still wants to be told what came of it.
+        void = AnswerTool(answer.reply, answer.ask, answer.name, answer.result, False, 0, history)
+        return [*effects, void]
     if reply is None:
         return effects
-    history = state.history.entries()
     if answer.draft:
         said = (Entry("agent", reply.draft_text),) if reply.draft_text else ()
         words = Entry("caller", reply.caller_text or "")

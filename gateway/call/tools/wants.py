@@ -155,7 +155,7 @@ TOO_MANY: Json = {
 }
 CANCELLED: Json = {
     "error": "cancelled",
-    "message": "The caller went on before this was known; nothing was done.",
+    "message": "This was stopped before it was known; nothing was done.",
 }
 DECLINED: Json = {"error": "declined", "message": "The caller said no. Nothing was done."}
 NOT_YET: Json = {

@@ -331,3 +331,29 @@ def test_parsing_is_strict_about_what_is_used_and_lenient_about_what_is_new():
     with pytest.raises(ValueError, match="Nova Sonic"):
         wire.parse(b'{"event": {"audioOutput": {"content": 1}}}')
     assert isinstance(LOOKUP, ToolSpec)
+
+
+def test_what_was_said_before_a_tool_is_an_utterance_of_its_own():
+    talk = Talk()
+    talk.text("USER", "FINAL", "when do you open")
+    talk.text("ASSISTANT", "SPECULATIVE", "Let me look.")
+    block = talk.begin("AUDIO", "ASSISTANT")
+    talk.says("audioOutput", contentId=block, content=base64.b64encode(SOUND).decode())
+    talk.says("contentEnd", contentId=block, type="AUDIO", stopReason="PARTIAL_TURN")
+    tool = talk.begin("TOOL", "TOOL")
+    talk.says("toolUse", contentId=tool, toolName="lookup", toolUseId="t1", content="{}")
+    assert UtteranceEnded(1, 10, "Let me look.") in talk.told
+    talk.perform(AnswerTool(1, "t1", "lookup", {"r": 1}, True, 11))
+    talk.text("ASSISTANT", "SPECULATIVE", "At nine.")
+    block = talk.begin("AUDIO", "ASSISTANT")
+    talk.says("audioOutput", contentId=block, content=base64.b64encode(SOUND).decode())
+    talk.says("contentEnd", contentId=block, type="AUDIO", stopReason="END_TURN")
+    assert UtteranceEnded(1, 11, "At nine.") in talk.told
+
+
+def test_a_first_piece_that_is_no_base64_breaks_nothing():
+    talk = Talk()
+    block = talk.begin("AUDIO", "ASSISTANT")
+    talk.says("audioOutput", contentId=block, content="%%%")
+    talk.says("audioOutput", contentId=block, content=base64.b64encode(SOUND).decode())
+    assert [one for one in talk.told if isinstance(one, AgentAudio)]

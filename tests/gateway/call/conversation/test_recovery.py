@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from gateway.call.conversation.waits import SILENCE_SECONDS
-from gateway.call.settings import ConversationSettings
+from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.call.targets import Targets
 from gateway.events import (
     AgentAudio,
     AgentHeard,
+    AnswerTool,
     BackendLost,
     CallerTurnEnded,
     CallerWords,
@@ -27,6 +28,7 @@ from gateway.events import (
     Speak,
     SwitchBackend,
     TimePassed,
+    ToolAsked,
     Transfer,
     TransferEnded,
     Truncate,
@@ -314,3 +316,25 @@ def test_every_chain_comes_to_an_end(fallbacks):
         if only(book.effects, Transfer):
             book.happens(TransferEnded(accepted=False))
     assert book.machine.state.end.phase == "ending"
+
+
+def test_a_tool_that_is_cut_into_gets_its_result_so_that_the_model_waits_for_none():
+    book = Playbook()
+    book.hear_line(book.start())
+    respond = book.turn("When do you open?")
+    book.sound(respond, "Let me look", 1.0)
+    book.happens(ToolAsked(respond.reply, "a1", "lookup", {}), 0.1)
+    effects = book.cut_in(respond.utterance, 1.0, 0.6)
+    (answer,) = only(effects, AnswerTool)
+    assert (answer.ask, answer.proceed) == ("a1", False)
+
+
+def test_a_hang_up_without_a_word_says_goodbye_and_one_with_words_does_not():
+    for spoke in (True, False):
+        book = Playbook()
+        book.hear_line(book.start())
+        respond = book.turn("Bye")
+        if spoke:
+            book.happens(ReplyText(respond.reply, respond.utterance, "Goodbye then."))
+        lines = only(book.happens(ToolAsked(respond.reply, "a1", "hang_up", {}), 0.1), Speak)
+        assert [line.text for line in lines] == ([] if spoke else [FixedLines().goodbye])
