@@ -47,6 +47,7 @@ class Strict:
         self.broken_off = 0
         self.closed = ""
         self.speaking: asyncio.Task[None] | None = None
+        self.group: asyncio.TaskGroup | None = None
 
     async def handle(self, wire: Wire, message: dict[str, Any]) -> None:
         if "setup" in message:
@@ -67,7 +68,8 @@ class Strict:
             await wire.send({"serverContent": {"turnComplete": True}})
 
     def speak(self, wire: Wire, name: str, *, calls: bool = False) -> None:
-        self.speaking = asyncio.get_running_loop().create_task(self._speak(wire, name, calls))
+        assert self.group is not None
+        self.speaking = self.group.create_task(self._speak(wire, name, calls))
 
     async def _speak(self, wire: Wire, name: str, calls: bool) -> None:
         if self.spoils:
@@ -90,7 +92,7 @@ class Strict:
 async def held(service: Strict) -> AsyncIterator[tuple[PhoneCall, ModelServer]]:
     server = ModelServer(service.handle, check_server, check_client)
     voices = {FORM.encode(np.array([at], "<i2").tobytes())[0]: n for n, at in LEVELS.items()}
-    async with server.serving():
+    async with server.serving(), asyncio.TaskGroup() as service.group:
 
         def make(name: str) -> Any:
             return gemini_backend(GeminiSettings(url=server.url, api_key="key"))

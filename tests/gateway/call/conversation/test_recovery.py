@@ -35,6 +35,7 @@ from gateway.events import (
     Word,
 )
 from gateway.ports import BackendTraits
+from gateway.tools.builtins import BUILTINS
 from tests.support.playbook import Playbook, heard, only, records
 from turn.events import SpeechStarted, TurnDrafted, TurnEnded
 
@@ -331,7 +332,7 @@ def test_a_tool_that_is_cut_into_gets_its_result_so_that_the_model_waits_for_non
 
 def test_a_hang_up_without_a_word_says_goodbye_and_one_with_words_does_not():
     for spoke in (True, False):
-        book = Playbook()
+        book = Playbook(ConversationSettings(tools=(BUILTINS["hang_up"],)))
         book.hear_line(book.start())
         respond = book.turn("Bye")
         if spoke:
