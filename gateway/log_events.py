@@ -123,8 +123,8 @@ class AnsweredByLogged(_Logged, frozen=True, kw_only=True):
 
     kind: Literal["person", "machine", "silence", "beep"]
     "`silence`: nobody speaks; `beep`: the machine records now"
-    evidence: Literal["voice", "words", "beep", "silence"] | None = None
-    "by what it was told: how long they spoke, what they said, a beep, or that nothing came"
+    by: Literal["voice", "words", "beep", "silence"] | None = None
+    "what it was told by: how long they spoke, what they said, a beep, or that nothing came"
     seconds: Seconds
     "since the answer"
 

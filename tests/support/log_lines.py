@@ -223,7 +223,7 @@ SAMPLES: tuple[LogEvent, ...] = (
         said="Busy Here",
         seconds=4.2,
     ),
-    AnsweredByLogged(kind="machine", evidence="words", seconds=4.5),
+    AnsweredByLogged(kind="machine", by="words", seconds=4.5),
     TurnEndedLogged(
         turn=1,
         why="semantic",

@@ -243,4 +243,4 @@ def _told(
     now: float,
 ) -> Record:
     seconds = now - state.end.started
-    return Record(AnsweredByLogged(kind=kind, evidence=evidence, seconds=seconds))
+    return Record(AnsweredByLogged(kind=kind, by=evidence, seconds=seconds))

@@ -67,7 +67,7 @@ def waited(book: Playbook) -> list[object]:
 
 def answered_by(book: Playbook) -> list[tuple[object, object]]:
     found = records(book.effects, "answered_by")
-    return [(each["kind"], each["evidence"]) for each in found]
+    return [(each["kind"], each["by"]) for each in found]
 
 
 def test_nobody_is_answered_or_greeted_while_nobody_knows_who_it_is() -> None:

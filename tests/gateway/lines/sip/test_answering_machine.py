@@ -138,7 +138,7 @@ async def test_a_short_greeting_is_known_by_its_words_and_the_beep_is_waited_for
         await phone.gone.wait()
         assert is_whole(scales_heard(phone.recording(), 8000)[-1])
         assert kinds(whole) == ["person", "machine", "beep"]
-        assert [one["evidence"] for one in whole.log.of("answered_by")][1] == "words"
+        assert [one["by"] for one in whole.log.of("answered_by")][1] == "words"
 
 
 @pytest.mark.parametrize("answer", [HELLO, SPEAKING], ids=["hello", "a receptionist"])
