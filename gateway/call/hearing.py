@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from msgspec import structs
 
@@ -17,6 +17,7 @@ from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.vocabulary import Event
 from gateway.call.edges import Edges
 from gateway.call.faults import Faults
+from gateway.call.senses import Echo, Taking, TurnStream, VoiceStream
 from gateway.events import CallerClaimed, CallerTurnEnded, ChooseProfile, KeepFloor
 from gateway.plumbing.fence import is_stop
 from media.frame import AudioFrame, Samples
@@ -50,49 +51,6 @@ from turn.events import (
 
 UNLIKELY = 0.03
 """Probability below which a window is no voice, so that nobody asks whose it is."""
-
-
-class VoiceStream(Protocol):
-    """One caller's place in the voice activity service."""
-
-    def feed(self, samples: Samples) -> None:
-        """Take sound; windows are judged together with those of all other calls."""
-
-    def close(self) -> None:
-        """Give the place back."""
-
-
-class TurnStream(Protocol):
-    """One caller's place in the semantic detector."""
-
-    def feed(self, samples: Samples) -> None:
-        """Take sound; what can be computed ahead is."""
-
-    async def assess(self, start: int, at: int, due_seconds: float) -> TurnAssessed:
-        """Ask about the sound in [start, at); probability None when it came too late."""
-
-    def close(self) -> None:
-        """Let go of the sound."""
-
-
-class Echo(Protocol):
-    """Knows our own outbound sound, to recognise it when it comes back."""
-
-    def sent(self, start: int, payload: bytes) -> None:
-        """Take what is heard at the far side from `start` of the caller's stream on, as sent."""
-
-    def cut(self, start: int) -> None:
-        """Take back what was sent from `start` on: the far side was cleared."""
-
-    def score(self, start: int, end: int) -> float:
-        """Say how much of the caller's window [start, end) is our own sound, 0 to 1."""
-
-
-class Taking(Protocol):
-    """The turn-taking machine."""
-
-    def handle(self, event: TurnInput) -> list[TurnOutput]:
-        """Take an input; give what follows."""
 
 
 class Hearing:

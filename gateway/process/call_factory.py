@@ -11,7 +11,8 @@ import structlog
 from gateway.call.call import Call
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
-from gateway.call.hearing import Echo, Hearing, VoiceStream
+from gateway.call.hearing import Hearing
+from gateway.call.senses import Echo, VoiceStream
 from gateway.call.track import Track
 from gateway.config import RecordingSettings
 from gateway.doors.allowance import Allowance

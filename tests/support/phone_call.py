@@ -18,8 +18,9 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
-from gateway.call.hearing import Hearing, VoiceStream
+from gateway.call.hearing import Hearing
 from gateway.call.pacer import Pacer
+from gateway.call.senses import VoiceStream
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import Entry
 from gateway.log_events import CallFailedLogged, CallRefusedLogged

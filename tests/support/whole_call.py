@@ -23,8 +23,9 @@ from gateway.backends.cascade.ports import (
 )
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
-from gateway.call.hearing import Hearing, VoiceStream
+from gateway.call.hearing import Hearing
 from gateway.call.pacer import Pacer
+from gateway.call.senses import VoiceStream
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import Entry, Word
 from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place

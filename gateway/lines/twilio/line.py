@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import structlog
 from starlette.routing import Route
@@ -14,6 +14,7 @@ from gateway.doors.table import STREAM, Who
 from gateway.events import CallInfo
 from gateway.lines.port import Standing
 from gateway.lines.twilio import signature, stream, wire
+from gateway.lines.twilio.connection import TwilioStream
 from gateway.lines.twilio.leg import TwilioLeg
 from gateway.lines.twilio.rest import TwilioRest
 from gateway.lines.twilio.settings import TwilioSettings
@@ -121,7 +122,7 @@ class TwilioLine:
             )
             self._answer.missed(missed)
             return UpgradeRefusal(403, "forbidden")
-        return _Stream(self, ask.peer, who)
+        return TwilioStream(self, ask.peer, who)
 
     # --- for the streams -------------------------------------------------------------------
 
@@ -215,110 +216,3 @@ class TwilioLine:
                 http_client=self._http,
             )
         return self._rests[account_sid]
-
-
-class _Stream:
-    """One media socket from upgrade to end: parses, asks the machine, does what it says."""
-
-    def __init__(self, line: TwilioLine, peer: str, who: Who) -> None:
-        self._who = who
-        self._peer = peer
-        self._started: wire.StartDetail | None = None
-        self._line = line
-        self._loop = asyncio.get_running_loop()
-        self._machine = stream.MediaStream(self._loop.time() + line.settings.start_seconds)
-        self._socket: MediaSocket | None = None
-        self._leg: TwilioLeg | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self.log: structlog.typing.FilteringBoundLogger = structlog.get_logger("twilio").bind(
-            peer=peer
-        )
-
-    def opened(self, socket: MediaSocket) -> None:
-        """Take the socket."""
-        self._socket = socket
-        if self._machine.deadline is not None:
-            self._timer = self._loop.call_at(self._machine.deadline, self._expired)
-
-    def received(self, text: memoryview) -> None:
-        """Take one message."""
-        try:
-            message = wire.parse(text)
-        except ValueError as error:
-            outcomes = self._machine.malformed(str(error))
-        else:
-            outcomes = self._machine.handle(message, self._loop.time())
-        for outcome in outcomes:
-            self._perform(outcome)
-
-    def closed(self, code: int, reason: str) -> None:
-        """Take that the socket is down."""
-        self._disarm()
-        if self._leg is None:
-            self.log.info("stream_closed_before_start", code=code, reason=reason)
-            return
-        self._line.forget(self._leg)
-        self._leg.lost(code, reason)
-
-    def _perform(self, outcome: stream.Outcome) -> None:
-        match outcome:
-            case stream.Heard(frame=frame):
-                if self._leg is not None:
-                    self._leg.hear(frame)
-            case stream.Echoed(name=name):
-                self._echoed(name)
-            case stream.Pressed(key=key):
-                if self._leg is not None:
-                    self._leg.pressed(key)
-            case stream.Opened(start=start, form=form):
-                self._start(start, form)
-            case stream.Stopped():
-                self._stopped()
-            case stream.Refused():
-                self._refuse(outcome)
-            case stream.Noted(what=what, detail=detail):
-                self.log.info("stream_odd", what=what, detail=detail)
-            case _:
-                assert_never(outcome)
-
-    def _start(self, start: wire.StartDetail, form: WireForm) -> None:
-        self._disarm()
-        self.log = self.log.bind(call_id=start.call_sid)
-        self._started = start
-        admitted = self._line.admit(start, self._who)
-        if isinstance(admitted, stream.Refused):
-            self._refuse(admitted)
-            return
-        assert self._socket is not None, "messages come after `opened`"
-        self.log.info("stream_started", agent=admitted.agent)
-        self._leg = self._line.begin(admitted, start, form, self._socket)
-
-    def _echoed(self, name: str) -> None:
-        if self._leg is None:
-            return
-        try:
-            self._leg.echoed(name, self._loop.time())
-        except ValueError as error:
-            self.log.info("stream_odd", what="strange mark", detail=str(error))
-
-    def _stopped(self) -> None:
-        if self._leg is not None:
-            self._leg.stopped()
-        if self._socket is not None:
-            self._socket.close()
-
-    def _refuse(self, refused: stream.Refused) -> None:
-        self.log.info("stream_refused", code=refused.code, reason=refused.reason)
-        if self._leg is None:
-            self._line.missed(self._started, refused, self._peer)
-        if self._socket is not None:
-            self._socket.close(refused.code, refused.reason)
-
-    def _expired(self) -> None:
-        for outcome in self._machine.expire():
-            self._perform(outcome)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None

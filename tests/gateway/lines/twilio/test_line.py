@@ -13,8 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.events import CallerGone
+from gateway.lines.twilio.connection import TwilioStream
 from gateway.lines.twilio.leg import TwilioLeg
-from gateway.lines.twilio.line import _Stream
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.signature import sign
 from gateway.lines.twilio.tokens import Ticket
@@ -264,7 +264,7 @@ async def test_many_calls_refused_ones_too_leave_nothing_behind() -> None:
 
     def alive() -> list[object]:
         gc.collect()
-        kinds = (MediaSocket, TwilioLeg, _Stream, Playout)
+        kinds = (MediaSocket, TwilioLeg, TwilioStream, Playout)
         return [one for one in gc.get_objects() if type(one) in kinds]
 
     async def one(served: Served, n: int) -> None:
