@@ -25,7 +25,7 @@ LIST_SECONDS, PAGE_SECONDS = 0.5, 0.3
 
 
 def timed(ask: Callable[[], bytes], times: int = 9) -> tuple[float, float]:
-    """Give how long something takes, in the middle and at most."""
+    """Return how long something takes, in the middle and at most."""
     took = []
     for _ in range(times):
         begun = time.perf_counter()

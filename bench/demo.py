@@ -195,7 +195,7 @@ def show(place: Place, console: Console, heading: str) -> None:
 
 
 def short(path: Path) -> str:
-    """Give a path as a person would type it here."""
+    """Return a path as a person would type it here."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 

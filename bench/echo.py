@@ -43,7 +43,7 @@ def through_mulaw(signal: Signal) -> Signal:
 
 
 def window_levels(signal: Signal) -> Signal:
-    """Give the level of each window in dBFS."""
+    """Return the level of each window in dBFS."""
     whole = len(signal) // WINDOW * WINDOW
     power = np.mean(signal[:whole].reshape(-1, WINDOW) ** 2, axis=1)
     return 10 * np.log10(power / 32768**2 + 1e-10)
@@ -57,7 +57,7 @@ def at_level(signal: Signal, decibels: float) -> Signal:
 
 
 def path(kind: str, random: np.random.Generator) -> Signal:
-    """Give the impulse response of an echo path, of unit energy.
+    """Return the impulse response of an echo path, of unit energy.
 
     `flat` is a bare reflection, `hybrid` rings for some 4 ms as two-wire junctions do, `room` is a
     small loudspeaker phone's, with a tail of 50 ms.

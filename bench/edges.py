@@ -20,7 +20,7 @@ PCMU = wire_form("pcmu", 8000)
 
 
 def errors(folder: Path, kinds: tuple[str, ...], *, mulaw: bool) -> list[tuple[float, float]]:
-    """Give the error of start and end for each turn, in seconds; late is positive."""
+    """Return the error of start and end for each turn, in seconds; late is positive."""
     found = []
     with (folder / "manifest.csv").open(newline="") as table:
         rows = [row for row in csv.DictReader(table) if row["kind"] in kinds]

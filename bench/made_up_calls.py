@@ -58,7 +58,7 @@ class MadeUp:
         self.lines.append((self.at, {"event": event, **fields}))
 
     def bytes(self) -> Iterator[bytes]:
-        """Give the lines as the gateway writes them."""
+        """Return the lines as the gateway writes them."""
         for at, event in self.lines:
             head = {"ts": timestamp(self.began + at), "call": self.call, "at": round(at, 3)}
             yield msgspec.json.encode(head | event) + b"\n"

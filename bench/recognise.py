@@ -63,7 +63,7 @@ def edits(said: list[str], heard: list[str]) -> int:
 
 
 def recordings(folder: Path) -> Iterator[dict[str, str]]:
-    """Give the rows of English turns whose words are known."""
+    """Return the rows of English turns whose words are known."""
     with (folder / "manifest.csv").open(newline="") as opened:
         for row in csv.DictReader(opened):
             known = row["transcript"] and not re.search(r"\.\.\.|uncertain", row["transcript"])

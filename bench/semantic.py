@@ -66,7 +66,7 @@ class Case:
 
 
 def cost(work: Callable[[], object], times: int = 20) -> float:
-    """Give the median processor time of one run, in milliseconds."""
+    """Return the median processor time of one run, in milliseconds."""
     spent = []
     for _ in range(times):
         begun = time.process_time()
@@ -166,7 +166,7 @@ def model_costs(runtime: Runtime, assessors: dict[str, TurnAssessor]) -> dict[st
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Give every question whose answer the recordings show."""
+    """Return every question whose answer the recordings show."""
     with (folder / "manifest.csv").open(newline="") as opened:
         rows = list(csv.DictReader(opened))
     for row in rows:
@@ -208,7 +208,7 @@ def telephone(samples: Samples, rate: int) -> Samples:
 
 
 def area(done: Doubles, going_on: Doubles) -> float:
-    """Give the area under the receiver's curve: how often a finished turn scores higher."""
+    """Return the area under the receiver's curve: how often a finished turn scores higher."""
     if not len(done) or not len(going_on):
         return float("nan")
     higher = (done[:, None] > going_on[None, :]).mean()

@@ -192,7 +192,7 @@ def _load(calls: int, at_once: int, rate: float, seconds: float, port: int) -> O
 
 
 def _steady(samples: list[dict[str, float]], calls: int) -> tuple[float, float, float]:
-    """Give share of a core, share of late ticks and worst lateness while all calls were up."""
+    """Return share of a core, share of late ticks and worst lateness while all calls were up."""
     up = [one for one in samples if one["calls"] == calls]
     inner = [one for one in up if up[0]["at"] + SETTLE <= one["at"] <= up[-1]["at"] - SETTLE]
     first, last = inner[0], inner[-1]

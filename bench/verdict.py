@@ -151,7 +151,7 @@ def _agreement(far: FarEnd, turns: Sequence[tuple[float, TurnLogged]]) -> Point:
 
 
 def _first_heard(at: float, turn: TurnLogged) -> tuple[float, float]:
-    """Give when a turn's first sound was heard, and how long after the speech: a filler's, where
+    """Return when a turn's first sound was heard, and how long after the speech: a filler's, where
     there was one, since the far end cannot tell it from the answer."""
     first = turn.response if turn.acknowledged is None else turn.acknowledged
     return at - turn.response + first, first

@@ -163,7 +163,7 @@ async def _serve(pipe: multiprocessing.connection.Connection, calls: int) -> Non
 
 
 def late(times: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Give how late each of a call's frames was, by the earliest schedule that they kept."""
+    """Return how late each of a call's frames was, by the earliest schedule that they kept."""
     offsets = np.array(times) - np.arange(len(times)) * FRAME_SECONDS
     return offsets - offsets.min()
 
@@ -238,7 +238,7 @@ async def _calls(
 
 
 def _arrived(packets: Sequence[tuple[float, int]]) -> npt.NDArray[np.float64]:
-    """Give how late each packet came, by the earliest schedule that they kept."""
+    """Return how late each packet came, by the earliest schedule that they kept."""
     at, stamps = np.array(packets, np.float64).T
     offsets = at - np.unwrap(stamps, period=float(1 << 32)) / CLOCK
     return offsets - offsets.min()

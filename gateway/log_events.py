@@ -503,12 +503,12 @@ LogEvent = (
 
 
 def name_of(event: LogEvent) -> str:
-    """Give the `event` of a line."""
+    """Return the `event` of a line."""
     return str(type(event).__struct_config__.tag)
 
 
 def fields_of(event: LogEvent) -> dict[str, Any]:
-    """Give the fields of a line by their names on the wire, without the head."""
+    """Return the fields of a line by their names on the wire, without the head."""
     if isinstance(event, UsageLogged):
         return dict(event.figures)
     fields: dict[str, Any] = msgspec.to_builtins(event, enc_hook=plain, str_keys=True)

@@ -94,7 +94,7 @@ class Leg(Protocol):
         """Who shows the caller how the call goes, beside the sound; None: nobody does."""
 
     def behind(self) -> float:
-        """Give by how many seconds sound is heard after it was spoken, as far as is known: it
+        """Return by how many seconds sound is heard after it was spoken, as far as is known: it
         was on its way, and waited in a jitter buffer; 0 where the line cannot tell."""
 
     def attach(self, ear: Ear) -> None:
@@ -233,11 +233,11 @@ class Backend(Protocol):
         """Begin what is asked; must not block."""
 
     async def words(self, start: int, end: int) -> str | None:
-        """Give the words so far in [start, end) of the caller's sound, for turn-taking; None
+        """Return the words so far in [start, end) of the caller's sound, for turn-taking; None
         where nobody listens for them. Raises OSError or TimeoutError on failure."""
 
     def done(self, at: int) -> float | None:
-        """Give how likely the caller was done at `at`; None: it does not judge that."""
+        """Return how likely the caller was done at `at`; None: it does not judge that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def _origin(name: str, became: dict[str, str]) -> str:
 
 
 def _restored(graph: Graph, node: Node) -> Array:
-    """Give the values that a quantised constant stands for (ONNX, DequantizeLinear)."""
+    """Return the values that a quantised constant stands for (ONNX, DequantizeLinear)."""
     rounded = graph.constant(node.inputs[0]).astype(np.float32)
     scale = graph.constant(node.inputs[1]).astype(np.float32)
     offset = np.zeros_like(scale)

@@ -39,7 +39,7 @@ class Broke(RuntimeError):
 
 
 def as_error(raised: BaseException) -> Exception:
-    """Give what was raised as an error, which every fence takes and every future can hold."""
+    """Return what was raised as an error, which every fence takes and every future can hold."""
     ends = isinstance(raised, StopIteration | StopAsyncIteration)
     if isinstance(raised, Exception) and not ends:
         return raised

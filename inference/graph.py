@@ -63,19 +63,19 @@ class Node:
         return cls(op, list(inputs), list(outputs), rest)
 
     def attribute(self, name: str, default: int) -> int:
-        """Give an attribute that is a whole number."""
+        """Return an attribute that is a whole number."""
         found = self._field(name, _ATTRIBUTE_INT)
         return default if found is None else protobuf.read_numbers(found)[0]
 
     def branch(self, name: str) -> Graph:
-        """Give a graph that is an attribute of this node; raise KeyError where there is none."""
+        """Return a graph that is an attribute of this node; raise KeyError where there is none."""
         found = self._field(name, _ATTRIBUTE_GRAPH)
         if found is None:
             raise KeyError(name)
         return Graph(protobuf.encode([Field(_MODEL_GRAPH, protobuf.BYTES, found.content)]))
 
     def tensor(self) -> bytes | None:
-        """Give the constant that this node does nothing but hold, still encoded."""
+        """Return the constant that this node does nothing but hold, still encoded."""
         found = self._field("value", _ATTRIBUTE_TENSOR) if self.op == "Constant" else None
         return None if found is None else found.content
 
@@ -276,7 +276,7 @@ def _attribute(name: str, value: int | str) -> Field:
 
 
 def _renamed(constant: bytes, name: str) -> bytes:
-    """Give an encoded constant a name, instead of the one it has."""
+    """Return an encoded constant a name, instead of the one it has."""
     kept = [each for each in protobuf.decode(constant) if each.number != _CONSTANT_NAME]
     return protobuf.encode([*kept, protobuf.text(_CONSTANT_NAME, name)])
 

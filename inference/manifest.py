@@ -61,7 +61,7 @@ class Model:
 
     @property
     def folder(self) -> str:
-        """Give the name of its folder in the cache; another version never shares it."""
+        """Return the name of its folder in the cache; another version never shares it."""
         return f"{self.package}-{self.version}"
 
 
@@ -85,7 +85,7 @@ class ModelState:
 
 
 def cache_folder() -> Path:
-    """Give the folder that holds all models: `$PARLEY_MODELS`, or under the user's cache."""
+    """Return the folder that holds all models: `$PARLEY_MODELS`, or under the user's cache."""
     chosen = os.environ.get("PARLEY_MODELS", "")
     if chosen:
         return Path(chosen).expanduser()
@@ -109,7 +109,7 @@ def model(name: str) -> Model:
 
 
 def find(name: str, file: str = "") -> Path:
-    """Give the verified path of a model's main file, or of the named one of its files.
+    """Return the verified path of a model's main file, or of the named one of its files.
 
     Raise ModelMissing or ModelWrong, with a message for the operator.
     """
@@ -123,7 +123,7 @@ def find(name: str, file: str = "") -> Path:
 
 
 def find_folder(name: str) -> Path:
-    """Give a model's folder, with every file in it verified."""
+    """Return a model's folder, with every file in it verified."""
     wanted = model(name)
     for each in wanted.files:
         verify(wanted, each)
@@ -131,7 +131,7 @@ def find_folder(name: str) -> Path:
 
 
 def verify(owner: Model, file: ModelFile) -> Path:
-    """Give the file's path if it is the right file, else raise ModelMissing or ModelWrong."""
+    """Return the file's path if it is the right file, else raise ModelMissing or ModelWrong."""
     path = cache_folder() / owner.folder / file.name
     state = inspect(path, file)
     if state == "present":

@@ -28,14 +28,14 @@ class Field:
 
     @property
     def content(self) -> bytes:
-        """Give the bytes of a field that is written as such."""
+        """Return the bytes of a field that is written as such."""
         if isinstance(self.value, int):
             raise ValueError(f"field {self.number} is a number, not bytes")
         return self.value
 
     @property
     def number_value(self) -> int:
-        """Give the number of a field that is written as such."""
+        """Return the number of a field that is written as such."""
         if isinstance(self.value, bytes):
             raise ValueError(f"field {self.number} is bytes, not a number")
         return self.value

@@ -69,7 +69,7 @@ def check_wanted(wanted: Sequence[str]) -> None:
 
 
 def choose(wanted: Sequence[str], available: Sequence[str], fall_back: bool) -> tuple[str, ...]:
-    """Give those of the wanted providers that this onnxruntime was built with, in order.
+    """Return those of the wanted providers that this onnxruntime was built with, in order.
 
     Raise ProviderMissing if one is lacking, unless falling back was allowed.
     """
@@ -105,7 +105,7 @@ def our_names(theirs: Sequence[str]) -> tuple[str, ...]:
 def options_for(
     provider: str, model: str, shapes: Mapping[str, Shapes], cache: Path | None
 ) -> Options:
-    """Give the options of one provider for one model."""
+    """Return the options of one provider for one model."""
     match provider:
         case "tensorrt":
             return _tensorrt(model, shapes, cache)

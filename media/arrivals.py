@@ -91,7 +91,7 @@ class Timing:
         return self._base[0][1]
 
     def target(self, shortest: float, longest: float) -> float:
-        """Give the depth that nearly all recent packets would have needed."""
+        """Return the depth that nearly all recent packets would have needed."""
         count = len(self._recent)
         if count < FIRST_PACKETS:
             return max(FIRST_TARGET, shortest)
@@ -170,7 +170,7 @@ class Order:
         return True
 
     def counts(self, jitter: float) -> Counts:
-        """Give all counts."""
+        """Return all counts."""
         expected = self._earlier
         if self._first is not None:
             expected += self.highest - self._first + 1
@@ -184,6 +184,6 @@ class Order:
 
 
 def extend(value: int, near: int, bits: int) -> int:
-    """Give the number nearest to `near` that ends in `value`."""
+    """Return the number nearest to `near` that ends in `value`."""
     half = 1 << (bits - 1)
     return near + ((value - near + half) & ((1 << bits) - 1)) - half

@@ -19,14 +19,14 @@ L16_RATES = (8000, 12000, 16000, 24000, 32000, 44100, 48000)
 
 
 def _ulaw_magnitudes() -> _Levels:
-    """Give the 128 magnitudes of ITU-T G.711, table 2, scaled from 14 to 16 bits."""
+    """Return the 128 magnitudes of ITU-T G.711, table 2, scaled from 14 to 16 bits."""
     code = np.arange(128, dtype=np.int32)
     segment, step = code >> 4, code & 0x0F
     return (((2 * step + 33) << segment) - 33) * 4
 
 
 def _alaw_magnitudes() -> _Levels:
-    """Give the 128 magnitudes of ITU-T G.711, table 1, scaled from 13 to 16 bits."""
+    """Return the 128 magnitudes of ITU-T G.711, table 1, scaled from 13 to 16 bits."""
     code = np.arange(128, dtype=np.int32)
     segment, step = code >> 4, code & 0x0F
     linear = 2 * step + 1
@@ -35,7 +35,7 @@ def _alaw_magnitudes() -> _Levels:
 
 
 def _edges(magnitudes: _Levels, half_steps: _Levels) -> _Levels:
-    """Give the lower edge of each magnitude's interval: half a step above the level below it."""
+    """Return the lower edge of each magnitude's interval: half a step above the level below it."""
     edges = np.zeros(128, dtype=np.int32)
     edges[1:] = magnitudes[:-1] + half_steps[:-1]
     return edges
@@ -107,7 +107,7 @@ class WireForm:
     bytes_per_sample: int
 
     def silence(self, samples: int) -> bytes:
-        """Give that many samples of silence."""
+        """Return that many samples of silence."""
         return _SILENCE[self.name] * samples
 
     def encode(self, pcm: bytes) -> bytes:
@@ -154,7 +154,7 @@ _SILENCE: dict[str, bytes] = {"pcmu": b"\xff", "pcma": b"\xd5", "l16": b"\0\0"}
 
 
 def wire_form(name: str, rate: int) -> WireForm:
-    """Give the form called `name` at `rate`; raises ValueError saying what is allowed."""
+    """Return the form called `name` at `rate`; raises ValueError saying what is allowed."""
     match name:
         case "pcmu" | "pcma":
             if rate != 8000:

@@ -45,7 +45,7 @@ def _pcm(signal: Signal) -> bytes:
 
 
 def _rising(samples: int) -> Signal:
-    """Give the weights of what comes in while something else goes out."""
+    """Return the weights of what comes in while something else goes out."""
     return (np.arange(1, samples + 1, dtype=np.float32) / (samples + 1)).astype(np.float32)
 
 
@@ -67,7 +67,7 @@ def _pitch(signal: Signal, rate: int) -> int:
 
 
 def _likest(signal: Signal, width: int, lags: range) -> int:
-    """Give the lag at which the last `width` samples correlate best with what was before."""
+    """Return the lag at which the last `width` samples correlate best with what was before."""
     windows = np.lib.stride_tricks.sliding_window_view(signal, width)
     first = len(signal) - width - lags[-1]
     past = windows[first : first + len(lags)][::-1]
@@ -103,7 +103,7 @@ class Concealer:
         return pcm
 
     def lost(self, samples: int) -> bytes:
-        """Give a substitute for that many samples."""
+        """Return a substitute for that many samples."""
         pcm = _pcm(self._continue(samples))
         self.concealed += samples
         self._history = (self._history + pcm)[-self._size :]
@@ -136,7 +136,7 @@ class Concealer:
         return np.concatenate(parts).astype(np.float32)
 
     def _next_part(self, length: int) -> Signal:
-        """Give periods at full level, blending into more of them where those begin."""
+        """Return periods at full level, blending into more of them where those begin."""
         steps, rest = divmod(self._missing, self._step)
         if rest or steps >= 3:
             return self._repeat(length)
@@ -179,7 +179,7 @@ SHORTEST_CUT = 0.0025
 
 @lru_cache(maxsize=16)
 def _cuts(shortest: int, longest: int, step: int) -> tuple[npt.NDArray[np.int64], Signal]:
-    """Give the cuts to look at, and a row of ones for each, as long as it is."""
+    """Return the cuts to look at, and a row of ones for each, as long as it is."""
     lags = np.arange(shortest, longest + 1, step)
     inside = (np.arange(longest) < lags[:, None]).astype(np.float32)
     return lags, inside
@@ -255,7 +255,7 @@ class ComfortNoise:
         self._response = _response(shape)
 
     def make(self, samples: int) -> bytes:
-        """Give the next stretch of noise."""
+        """Return the next stretch of noise."""
         white = self._random.standard_normal(samples, dtype=np.float32)
         source = np.concatenate((self._tail, white))
         self._tail = source[-len(self._tail) :]
@@ -263,7 +263,7 @@ class ComfortNoise:
 
 
 def _response(shape: NoiseShape) -> Signal:
-    """Give the impulse response that turns white noise of unit power into the wanted noise."""
+    """Return the impulse response that turns white noise of unit power into the wanted noise."""
     predictor = np.ones(1)
     for reflection in shape.reflections:
         longer = np.append(predictor, 0.0)

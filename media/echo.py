@@ -103,7 +103,7 @@ class _Filter:
         self._taps = np.linalg.solve(matrix, self._cross).astype(np.float32)
 
     def explains(self, sent: Signal, came: Signal) -> float:
-        """Give the share of a window's energy that is predicted; below 0 it predicts wrongly."""
+        """Return the share of a window's energy that is predicted; below 0 it predicts wrongly."""
         rest = came - np.convolve(sent, self._taps, "valid")
         return 1 - float(np.dot(rest, rest)) / max(float(np.dot(came, came)), 1.0)
 
@@ -239,7 +239,7 @@ class EchoReference:
         return max(0.0, 2 * min(share, newest) - 1)
 
     def _likely_delay(self, came: Signal, end: int) -> int | None:
-        """Give the delay at which the sent sound is most like `came`, if it is like it at all."""
+        """Return the delay at which the sent sound is most like `came`, if it is like it at all."""
         sent = self._sent.get(end - HISTORY - LONGEST_DELAY, end)
         # Half the rate is enough to find it.
         near = came[0::2] + came[1::2]
@@ -259,7 +259,7 @@ class EchoReference:
         return max(0, LONGEST_DELAY - 2 * best - EARLY)
 
     def _history(self, until: int) -> Signal:
-        """Give the caller's last HISTORY samples; before the first one there was silence."""
+        """Return the caller's last HISTORY samples; before the first one there was silence."""
         came = self._signal(self._came_between(until - HISTORY * self._factor, until))
         if len(came) == HISTORY:
             return came

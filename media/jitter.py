@@ -165,7 +165,7 @@ class JitterBuffer:
     # --- out ---------------------------------------------------------------------------------
 
     def pull(self, now: float) -> Playable:
-        """Give the next piece of sound, or say what to play instead and for how long.
+        """Return the next piece of sound, or say what to play instead and for how long.
 
         To be asked whenever what was given before does not last until the next tick; `now` is
         when the piece will begin to be played.

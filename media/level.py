@@ -47,7 +47,7 @@ def _samples(sound: Samples | bytes) -> Samples:
 
 
 def level(sound: Samples | bytes) -> float:
-    """Give the RMS in dBFS: 0 is a full-scale square wave, silence is -96."""
+    """Return the RMS in dBFS: 0 is a full-scale square wave, silence is -96."""
     samples = _samples(sound).astype(np.float32)
     if not samples.size:
         return SILENCE_DB
@@ -55,7 +55,7 @@ def level(sound: Samples | bytes) -> float:
 
 
 def levels(sound: Samples | bytes, rate: int, seconds: float = WINDOW_SECONDS) -> Decibels:
-    """Give the RMS in dBFS of each whole window."""
+    """Return the RMS in dBFS of each whole window."""
     return _window_levels(_samples(sound).astype(np.float32), round(rate * seconds))
 
 
@@ -122,7 +122,7 @@ def _smooth(values: Decibels, width: int) -> Decibels:
 
 
 def _stretches(on: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Give the runs of True as half-open intervals."""
+    """Return the runs of True as half-open intervals."""
     edges = np.diff(np.concatenate(([0], on.astype(np.int8), [0])))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return list(zip(starts.tolist(), ends.tolist(), strict=True))

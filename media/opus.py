@@ -114,7 +114,7 @@ class OpusEncoder:
         self._out = ctypes.create_string_buffer(PACKET_MOST)
 
     def encode(self, pcm: bytes) -> bytes:
-        """Give the packet of a piece of sound that lasts 2.5, 5, 10, 20, 40 or 60 ms."""
+        """Return the packet of a piece of sound that lasts 2.5, 5, 10, 20, 40 or 60 ms."""
         size = self._library.opus_encode(self._state, pcm, len(pcm) // 2, self._out, PACKET_MOST)
         if size < 0:
             raise ValueError(f"{len(pcm) // 2} samples are no Opus frame")
@@ -153,7 +153,7 @@ class OpusDecoder:
         return self._decode(payload, self._most, 0)
 
     def mend(self, samples: int, following: bytes | None) -> bytes:
-        """Give a substitute for so many samples that are missing.
+        """Return a substitute for so many samples that are missing.
 
         `following` is the packet right behind the gap, which may hold a coarse copy of what was
         lost (RFC 6716, section 2.1.7); it is to be decoded itself afterwards.

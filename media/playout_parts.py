@@ -33,7 +33,7 @@ class Fader:
         self._gain = self._wanted = 0.0
 
     def apply(self, payload: bytes) -> bytes:
-        """Give a frame its level."""
+        """Return a frame its level."""
         if self._gain != self._wanted:
             step = max(-DUCK_STEP_DB, min(DUCK_STEP_DB, self._wanted - self._gain))
             self._gain += step
@@ -86,7 +86,7 @@ class Past:
             self._forgotten = max(self._forgotten, oldest)
 
     def get(self, utterance: int) -> Position | None:
-        """Give an utterance's last position, while it is remembered."""
+        """Return an utterance's last position, while it is remembered."""
         return self._positions.get(utterance)
 
     def reopen(self, utterance: int) -> bool:

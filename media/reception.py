@@ -78,7 +78,7 @@ class Reception:
         self.buffer.push(sequence, timestamp, b"", arrival, 0)
 
     def pull(self, now: float) -> AudioFrame:
-        """Give the next 20 ms."""
+        """Return the next 20 ms."""
         while len(self._ready) < self._size:
             self._fetch(now + len(self._ready) / 2 / self.rate)
         pcm, self._ready = self._ready[: self._size], self._ready[self._size :]

@@ -11,7 +11,7 @@ import soundfile
 
 
 def read(path: Path) -> tuple[npt.NDArray[np.int16], int]:
-    """Give the samples, one column a channel, and their rate.
+    """Return the samples, one column a channel, and their rate.
 
     Raise OSError where the file cannot be read, ValueError where it is no sound.
     """

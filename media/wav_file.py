@@ -90,14 +90,14 @@ class WavFile:
 
 
 def names(path: Path) -> Iterator[Path]:
-    """Give names for a file: its own, then with `.2`, `.3`, ... before the ending."""
+    """Return names for a file: its own, then with `.2`, `.3`, ... before the ending."""
     yield path
     for number in count(2):
         yield path.with_name(f"{path.stem}.{number}{path.suffix}")
 
 
 def header(length: int, rate: int) -> bytes:
-    """Give the header of a file with so many bytes of sound; past 4 GB it says 4 GB."""
+    """Return the header of a file with so many bytes of sound; past 4 GB it says 4 GB."""
     riff, data = min(length + HEADER - 8, _LONGEST), min(length, _LONGEST)
     return b"".join(
         (

@@ -33,7 +33,7 @@ _INSTALLED = packages_distributions()
 
 
 def package(module: str) -> str:
-    """Give the package of a module, as pyproject.toml writes it."""
+    """Return the package of a module, as pyproject.toml writes it."""
     top = module.partition(".")[0]
     owners = _INSTALLED.get(top) or [top]
     if len(owners) > 1:  # several packages share the first part of their modules' names
@@ -61,7 +61,7 @@ def modules(path: Path) -> Iterator[str]:
 
 
 def imported(folders: tuple[str, ...]) -> dict[str, set[str]]:
-    """Give the files that import each package of somebody else's."""
+    """Return the files that import each package of somebody else's."""
     found: dict[str, set[str]] = defaultdict(set)
     own = sys.stdlib_module_names | {*PRODUCT, *WORK}
     for folder in folders:

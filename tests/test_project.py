@@ -34,7 +34,7 @@ OTHER_PROGRAMS = frozenset({"git", "cd", "curl", "export", "ngrok", "cloudflared
 
 
 def told_to_run() -> Iterator[tuple[str, str]]:
-    """Give every command of a ```sh block, and where it stands."""
+    """Return every command of a ```sh block, and where it stands."""
     for document in DOCUMENTS:
         text = document.read_text("utf-8")
         for block in re.finditer(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL):
@@ -163,7 +163,7 @@ def _named(requirements: Iterable[str]) -> set[str]:
 
 
 def _pinned(lock: str) -> dict[str, str]:
-    """Give the version of each package of a lock file."""
+    """Return the version of each package of a lock file."""
     text = (ROOT / "requirements" / lock).read_text("utf-8")
     return dict(re.findall(r"^([\w.-]+)(?:\[[^\]]*\])?==(\S+)", text, re.MULTILINE))
 

@@ -56,7 +56,7 @@ Fields may be added, never renamed; one that says nothing is left out, except wh
 
 
 def page() -> str:
-    """Give the whole page."""
+    """Return the whole page."""
     parts = [HEADING.format(version=SCHEMA), "Every line begins with:\n"]
     head = [
         f"| `{name}` | • | {each['type']} | {each.get('x-unit', '')} | | {each['description']} |"

@@ -16,12 +16,12 @@ HEADING = "## The doors"
 
 
 def page(text: str) -> str:
-    """Give the page with the tables as they are now; what stands before them stays."""
+    """Return the page with the tables as they are now; what stands before them stays."""
     return text.partition(HEADING)[0] + tables()
 
 
 def tables() -> str:
-    """Give both tables."""
+    """Return both tables."""
     http = [
         f"| `{each.path}` | {_methods(each)} | {_opens(each)} | {each.gives} |" for each in DOORS
     ]

@@ -33,7 +33,7 @@ parley check -c parley.toml
 
 
 def page() -> str:
-    """Give the whole page."""
+    """Return the whole page."""
     parts = [HEAD]
     schema = sections()
     for section in dataclasses.fields(schema):

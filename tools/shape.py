@@ -238,7 +238,7 @@ def excused(findings: Iterable[Finding], allowed: Iterable[dict[str, str]]) -> l
 
 
 def project() -> dict[str, str]:
-    """Give the text of every file whose wiring is looked at, by its path.
+    """Return the text of every file whose wiring is looked at, by its path.
 
     The tests are left out: what only a test reads, nobody reads.
     """

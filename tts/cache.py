@@ -25,7 +25,7 @@ class SoundCache:
         return len(self._sounds)
 
     def get(self, key: Hashable) -> Sound | None:
-        """Give a sound that is kept."""
+        """Return a sound that is kept."""
         found = self._sounds.get(key)
         if found is not None:
             self._sounds.move_to_end(key)

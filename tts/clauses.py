@@ -90,7 +90,7 @@ class ClauseCutter:
         return self._forced(text[:longest]) if enough else None
 
     def _places(self, text: str) -> list[int]:
-        """Give the places where a clause may end, in order: after the space behind a mark."""
+        """Return the places where a clause may end, in order: after the space behind a mark."""
         places = {match.end() for match in _MARK.finditer(text)}
         if self._first:
             places |= {match.end() for match in self._joint.finditer(text)}

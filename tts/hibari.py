@@ -125,7 +125,7 @@ class _Parts:
         self._names: dict[str, str] = {}
 
     def pronounce(self, said: Sequence[Said]) -> tuple[list[int], list[int]]:
-        """Give the phonemes of some pieces, as ids, and the spoken word that each belongs to."""
+        """Return the phonemes of some pieces, as ids, and the spoken word that each belongs to."""
         words = [word for each in said for word in each.words]
         text = ""
         ends: list[int] = []
@@ -186,7 +186,7 @@ def _module(name: str, path: Path) -> ModuleType:
 
 
 def _closed(said: tuple[Said, ...], mark: str) -> tuple[Said, ...]:
-    """Give the last words a mark if they have none, so that the voice goes up or down there."""
+    """Return the last words a mark if they have none, so that the voice goes up or down there."""
     for number in range(len(said) - 1, -1, -1):
         if said[number].words:
             if not said[number].pause:
@@ -197,7 +197,7 @@ def _closed(said: tuple[Said, ...], mark: str) -> tuple[Said, ...]:
 
 
 def _with_pauses(said: Sequence[Said]) -> Iterator[tuple[str, str]]:
-    """Give each spoken word, with what is heard after it."""
+    """Return each spoken word, with what is heard after it."""
     for each in said:
         for number, word in enumerate(each.words, 1):
             yield word, each.pause if number == len(each.words) else ""
@@ -235,7 +235,7 @@ def _bounded(
 def _word_times(
     ends: npt.NDArray[np.float64], owners: Sequence[int], words: int
 ) -> list[tuple[float, float]]:
-    """Give each spoken word the time of its phonemes; the first pad belongs to none.
+    """Return each spoken word the time of its phonemes; the first pad belongs to none.
 
     A word without any (they were written together with the one before) has none of its own.
     """

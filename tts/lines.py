@@ -32,7 +32,7 @@ DISK_FILES = 2000
 
 
 def lines_folder() -> Path:
-    """Give the folder for lines, under the user's cache."""
+    """Return the folder for lines, under the user's cache."""
     cached = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(cached) if cached else Path.home() / ".cache") / "parley" / "lines"
 
@@ -48,11 +48,11 @@ class Lines:
         self._lines = SoundCache(MEMORY_BYTES)
 
     def ready(self, text: str, rate: int) -> Sound | None:
-        """Give a line that is in memory."""
+        """Return a line that is in memory."""
         return self._lines.get((text, rate))
 
     async def render(self, text: str, rate: int) -> Sound:
-        """Give a line, from the disk or anew; raise OSError when the voice fails."""
+        """Return a line, from the disk or anew; raise OSError when the voice fails."""
         known = self._lines.get((text, rate))
         if known is not None:
             return known

@@ -105,7 +105,7 @@ def spoken(said: Sequence[Said]) -> str:
 
 
 def heard(said: Sequence[Said], words: int) -> str:
-    """Give the writing of which every word is among the first so many spoken ones."""
+    """Return the writing of which every word is among the first so many spoken ones."""
     written = ""
     for each in said:
         words -= len(each.words)
@@ -140,7 +140,7 @@ class _Reader:
             self._mark(self._text[self.at])
 
     def finish(self) -> tuple[Said, ...]:
-        """Give everything, with the marks at the end that nothing followed."""
+        """Return everything, with the marks at the end that nothing followed."""
         if rest := self._before.rstrip():
             if self._said:
                 self._said[-1] = replace(self._said[-1], written=f"{self._said[-1].written} {rest}")
@@ -198,7 +198,7 @@ class _Reader:
 
 
 def _stronger(pause: str, mark: str) -> str:
-    """Give the pause of the two that is heard: a full stop outweighs a comma."""
+    """Return the pause of the two that is heard: a full stop outweighs a comma."""
     other = MARKS.get(mark, "")
     both = [each for each in PAUSES if each in (pause, other)]
     return both[0] if both else ""

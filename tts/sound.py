@@ -57,7 +57,7 @@ class SpokenWord:
     "written without a space before it"
 
     def later(self, seconds: float) -> SpokenWord:
-        """Give the same word, sounding later."""
+        """Return the same word, sounding later."""
         return replace(self, start=self.start + seconds, end=self.end + seconds)
 
 
@@ -72,7 +72,7 @@ class Sound:
     "how it ends: the mark whose pause comes before whatever is said next"
 
     def seconds(self, rate: int) -> float:
-        """Give its length."""
+        """Return its length."""
         return len(self.pcm) / 2 / rate
 
 
@@ -104,7 +104,7 @@ def finish(samples: Floats, source: int, rate: int) -> tuple[bytes, float]:
 
 
 def _active_level(by_window: npt.NDArray[np.float64]) -> float:
-    """Give the level of what is spoken, without the pauses."""
+    """Return the level of what is spoken, without the pauses."""
     active = by_window[by_window > by_window.max(initial=-96.0) - PAUSE_BELOW_DB]
     return float(10 * np.log10(np.mean(10 ** (active / 10)))) if active.size else -96.0
 
@@ -112,7 +112,7 @@ def _active_level(by_window: npt.NDArray[np.float64]) -> float:
 def written_words(
     said: Sequence[Said], times: Sequence[tuple[float, float]], seconds: float
 ) -> tuple[SpokenWord, ...]:
-    """Give each written piece the time of its spoken words (`times`: one for each of those).
+    """Return each written piece the time of its spoken words (`times`: one for each of those).
 
     A piece for which nothing is said goes with the one before it; no time is outside of the sound.
     """
@@ -132,7 +132,7 @@ def written_words(
 
 
 def silence(seconds: float, rate: int) -> bytes:
-    """Give so much silence."""
+    """Return so much silence."""
     return bytes(2 * int(seconds * rate))
 
 

@@ -30,7 +30,7 @@ class CheapDetector:
         self._samples = int(rate * SECONDS)
 
     def judge(self, window: npt.NDArray[np.float32]) -> float:
-        """Give 1 for a window (16-bit numbers) that holds speech, else 0."""
+        """Return 1 for a window (16-bit numbers) that holds speech, else 0."""
         sound = window[-self._samples :].astype("<i2").tobytes()
         return 1.0 if self._detector.is_speech(sound, self._rate) else 0.0
 

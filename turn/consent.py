@@ -64,7 +64,7 @@ NODS = ("backchannels", "fillers")
 
 @cache
 def yes_words(language: str) -> YesWords | None:
-    """Give the phrases of a language tag such as `en` or `en-US`; None: there are none."""
+    """Return the phrases of a language tag such as `en` or `en-US`; None: there are none."""
     found = lists(language)
     table = found.get("consent")
     if table is None:
@@ -159,7 +159,7 @@ def _refusal(agreed: int | None, refused: int) -> Verdict:
 
 
 def _fold(text: str) -> str:
-    """Give a text in lower case, without accents."""
+    """Return a text in lower case, without accents."""
     parts = unicodedata.normalize("NFKD", text.casefold())
     return "".join(each for each in parts if not unicodedata.combining(each))
 

@@ -112,7 +112,7 @@ def belief(
 
 
 def together(probabilities: Sequence[float]) -> float:
-    """Give the probability whose log-odds are the mean of those given."""
+    """Return the probability whose log-odds are the mean of those given."""
     odds = sum(_log_odds(each) for each in probabilities) / len(probabilities)
     return 1 / (1 + math.exp(-odds))
 

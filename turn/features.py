@@ -105,7 +105,7 @@ class TurnSound:
         self._recent.push(self._recent.end, pcm)
 
     def picture(self, start: int, at: int, frames: int = FRAMES) -> Floats:
-        """Give the last `frames` columns of the picture of [start, at), as `[80, frames]`.
+        """Return the last `frames` columns of the picture of [start, at), as `[80, frames]`.
 
         Positions are at the stream's own rate; both are rounded down to 10 ms, and `at` to what a
         resampler has given out. Sound before `start` is left out as if there were none.
@@ -128,7 +128,7 @@ class TurnSound:
         return logs
 
     def _moments(self, first: int, last: int) -> tuple[float, float]:
-        """Give mean and deviation over eight seconds, of which [first, last) are not silence."""
+        """Return mean and deviation over eight seconds, of which [first, last) are not silence."""
         total, squares = self._frames.sums(first, max(last - 1, first))
         if last > first:
             begin = (last - 1) * self._hop

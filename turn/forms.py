@@ -75,7 +75,7 @@ class Forms:
 
 @cache
 def forms(language: str) -> Forms:
-    """Give the forms of a language, none where its file has none."""
+    """Return the forms of a language, none where its file has none."""
     table = dict(languages.lists(language).get("forms", {}))
     known = {"telephone", "postcode", "repeats", "asks", "gives", "examples"}
     languages.known_lists(language, table, {*known, *_WORDS})
@@ -262,7 +262,7 @@ class _Said:
         return count
 
     def _letters(self) -> tuple[int, str]:
-        """Give where the letters begin that the text ends with, and the letters."""
+        """Return where the letters begin that the text ends with, and the letters."""
         known, letters, index = self._known, "", len(self._words)
         while index > 0:
             word = self._words[index - 1]

@@ -189,7 +189,7 @@ class Gate:
         return [SpeechStopped(window.end, self.end)]
 
     def _audible(self) -> float:
-        """Give the level under which nothing is this caller's voice."""
+        """Return the level under which nothing is this caller's voice."""
         noise, speech = self._loudness.noise, self._loudness.speech
         return max(noise + self._settings.above_noise, speech - self._settings.fall)
 

@@ -48,6 +48,6 @@ class KeyEntry:
         return bool(self.keys) and now - self.end >= self._settings.timeout * self._rate
 
     def take(self) -> str:
-        """Give the keys and begin anew."""
+        """Return the keys and begin anew."""
         keys, self.keys = self.keys, ""
         return keys

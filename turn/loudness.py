@@ -40,7 +40,7 @@ class Loudness:
 
     @property
     def speech(self) -> float:
-        """Give the level of the present or last speech: the upper quartile of its windows."""
+        """Return the level of the present or last speech: the upper quartile of its windows."""
         if not self._voiced:
             return self.noise
         ordered = sorted(self._voiced)
@@ -70,7 +70,7 @@ class Loudness:
 
 
 def spread(levels: Collection[float], high: float = 0.75) -> float:
-    """Give how far levels lie apart in dB, from the lowest tenth to the share `high` of them."""
+    """Return how far levels lie apart in dB, from the lowest tenth to the share `high` of them."""
     ordered = sorted(levels)
     return ordered[int(len(ordered) * high)] - ordered[len(ordered) // 10]
 

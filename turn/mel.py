@@ -28,7 +28,7 @@ CORRECTED: Final = 2
 
 @cache
 def hann(rate: int) -> Floats:
-    """Give a periodic Hann window of 25 ms, scaled so that spectra are those at 16 kHz."""
+    """Return a periodic Hann window of 25 ms, scaled so that spectra are those at 16 kHz."""
     width = rate // WINDOWS_PER_SECOND
     phase = 2.0 * np.pi * np.arange(width) / width
     return ((0.5 - 0.5 * np.cos(phase)) * MODEL_RATE / rate).astype(np.float32)
@@ -36,7 +36,7 @@ def hann(rate: int) -> Floats:
 
 @cache
 def mel_weights(rate: int) -> Floats:
-    """Give the weight of each spectral line in each band: `[lines, 80]`.
+    """Return the weight of each spectral line in each band: `[lines, 80]`.
 
     Slaney's mel scale (Auditory Toolbox, 1998): linear up to 1 kHz, then logarithmic; triangles of
     equal area, laid out from 0 to 8 kHz whatever the rate, so that a lower rate has fewer lines.
@@ -52,7 +52,7 @@ def mel_weights(rate: int) -> Floats:
 
 @cache
 def low_weights() -> Floats:
-    """Give the weight of the line at 40 Hz in the bands it reaches, as a column."""
+    """Return the weight of the line at 40 Hz in the bands it reaches, as a column."""
     return np.ascontiguousarray(mel_weights(MODEL_RATE)[1, :CORRECTED, None])
 
 

@@ -192,7 +192,7 @@ class Nearness:
         return self._sure_end if self._doubtful else self._near_end
 
     def alone(self) -> Alone | None:
-        """Give a low voice that is the only one, once it is believed: it is the caller's now."""
+        """Return a low voice that is the only one, once it is believed: it is the caller's now."""
         settings, low = self._settings, self._low
         stopped = self._silent >= settings.rest
         if low is None or (low.seconds < settings.alone and not stopped):
@@ -223,7 +223,7 @@ class Nearness:
         self._learned = 0.0
 
     def _least(self) -> float:
-        """Give the level from which a voice in the silence is the caller's."""
+        """Return the level from which a voice in the silence is the caller's."""
         settings, behind = self._settings, self._background.level + self._settings.above
         if self.own is None:
             return behind if self._background.known else settings.faint

@@ -60,7 +60,7 @@ class Latency:
     "for each second of sound: 2 s take 40 to 90 ms of one core, 4 s 80 to 160 ms"
 
     def of_words(self, seconds: float) -> float:
-        """Give the time in which the words of so much sound are there."""
+        """Return the time in which the words of so much sound are there."""
         return self.words + self.words_per_second * seconds
 
 
@@ -100,7 +100,7 @@ class Run:
     costs: Costs
 
     def first(self, kind: type[TurnOutput]) -> Said | None:
-        """Give the first output of a kind."""
+        """Return the first output of a kind."""
         return next((each for each in self.said if isinstance(each.what, kind)), None)
 
 
@@ -214,7 +214,7 @@ def run(
 def agent_speaking(
     start: float, end: float, rate: int, *, asked: float | None = None
 ) -> list[tuple[int, TurnInput]]:
-    """Give the inputs of an agent that is heard from `start` to `end` seconds.
+    """Return the inputs of an agent that is heard from `start` to `end` seconds.
 
     `asked`: from where on a question of its was heard.
     """

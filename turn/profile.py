@@ -65,7 +65,7 @@ class Profile:
             raise ValueError(f"profile {self.name}: beliefs must be 0 <= draft <= end <= 1")
 
     def without(self, means: Means) -> Profile:
-        """Give the same patience with fewer questions, for comparison."""
+        """Return the same patience with fewer questions, for comparison."""
         return replace(self, means=means)
 
     @staticmethod
@@ -132,7 +132,7 @@ PROFILES = {
 
 
 def profile(name: str) -> Profile:
-    """Give the profile of a name; raises ValueError that lists what there is."""
+    """Return the profile of a name; raises ValueError that lists what there is."""
     if name not in PROFILES:
         raise ValueError(f"profile {name!r}: unknown; there are {', '.join(PROFILES)}")
     return PROFILES[name]

@@ -84,7 +84,7 @@ class Stream(Protocol):
         """Take the next samples; costs microseconds."""
 
     def take(self) -> list[VoiceScored]:
-        """Give the windows judged since the last time; only without `hear`."""
+        """Return the windows judged since the last time; only without `hear`."""
 
     def close(self) -> None:
         """Let go of the stream; windows that wait are not judged any more."""
@@ -146,7 +146,7 @@ class VoiceStream:
             bank.complete(self)
 
     def take(self) -> list[VoiceScored]:
-        """Give the windows judged since the last time."""
+        """Return the windows judged since the last time."""
         taken, self._scored = self._scored, []
         return taken
 
@@ -239,7 +239,7 @@ class Bank:
         self._free = list(range(FEW))
 
     def take(self) -> int:
-        """Give a row that nobody has."""
+        """Return a row that nobody has."""
         if not self._free:
             self._grow()
         slot = self._free.pop()
@@ -364,7 +364,7 @@ class VoiceActivity:
 
 
 def levels(windows: Floats, full_scale: float = 1.0) -> list[float]:
-    """Give the RMS of each row in dBFS."""
+    """Return the RMS of each row in dBFS."""
     power = np.einsum("ij,ij->i", windows, windows) / (windows.shape[1] * full_scale**2)
     decibels = 10.0 * np.log10(np.maximum(power, 10.0 ** (SILENCE_DB / 10.0)))
     found: list[float] = decibels.tolist()

@@ -72,7 +72,7 @@ class WebrtcStream:
             self._soon.ask()
 
     def take(self) -> list[VoiceScored]:
-        """Give the windows judged since the last time."""
+        """Return the windows judged since the last time."""
         taken, self._scored = self._scored, []
         return taken
 

@@ -72,7 +72,7 @@ claim to the floor by its first words, other words, more words than fit, or none
 
 @cache
 def lexicon(language: str) -> Lexicon:
-    """Give the lists of a language (`en`, `en-US`, ...), empty ones where there is no file."""
+    """Return the lists of a language (`en`, `en-US`, ...), empty ones where there is no file."""
     found = {
         name: entries
         for name, entries in languages.lists(language).items()
@@ -83,7 +83,7 @@ def lexicon(language: str) -> Lexicon:
 
 
 def split(text: str) -> list[str]:
-    """Give the words of a text, lower case, without punctuation."""
+    """Return the words of a text, lower case, without punctuation."""
     return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("’", "'"))
 
 
@@ -199,7 +199,7 @@ def _ends(words: list[str], phrases: frozenset[Phrase]) -> bool:
 
 
 def _starts(words: list[str], phrases: frozenset[Phrase]) -> int:
-    """Give the length of the longest phrase the words begin with, 0 for none."""
+    """Return the length of the longest phrase the words begin with, 0 for none."""
     lengths = range(min(5, len(words)), 0, -1)
     return next((length for length in lengths if tuple(words[:length]) in phrases), 0)
 

@@ -223,7 +223,7 @@ def clock(after_midnight: int) -> str:
 
 
 def _free(store: sqlite3.Connection, hours: OpeningHours, today: date) -> Iterator[Slot]:
-    """Give every time that can still be booked, in order."""
+    """Return every time that can still be booked, in order."""
     store.execute(_SCHEMA)
     rows = store.execute("select day, time, count(*) from bookings group by day, time").fetchall()
     taken = {(row[0], row[1]): row[2] for row in rows}

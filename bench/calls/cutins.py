@@ -246,7 +246,7 @@ def _cut(
 def _interruption(
     lines: Sequence[LogLine], start: float, end: float
 ) -> tuple[LogLine, InterruptedLogged] | None:
-    """Give the first `interrupted` line of speech that was heard, within a time."""
+    """Return the first `interrupted` line of speech that was heard, within a time."""
     for line in lines:
         match line.told:
             case InterruptedLogged(heard=heard) as cut if heard and start <= line.at <= end:

@@ -67,7 +67,7 @@ class GatewayProcess:
         return [line for line in found if not call or line.call == call]
 
     def ended(self, call: str, seconds: float = 8.0) -> list[LogLine]:
-        """Give a call's lines, once its last one is there or `seconds` have passed."""
+        """Return a call's lines, once its last one is there or `seconds` have passed."""
         until = time.monotonic() + seconds
         while True:
             lines = self.lines(call)

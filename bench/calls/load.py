@@ -154,12 +154,12 @@ async def measure_load(
 
 
 def callers_cores() -> set[int]:
-    """Give the cores that the gateway is not pinned to, if there are any."""
+    """Return the cores that the gateway is not pinned to, if there are any."""
     return (os.sched_getaffinity(0) - {0}) or {0}
 
 
 def memory(of: GatewayProcess) -> float:
-    """Give the memory a process alone holds, in megabytes."""
+    """Return the memory a process alone holds, in megabytes."""
     rollup = Path(f"/proc/{of.process.pid}/smaps_rollup").read_text()
     private = [line.split() for line in rollup.splitlines() if line.startswith("Private_")]
     return sum(int(fields[1]) for fields in private) * 1024 / MEGABYTE

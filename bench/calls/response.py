@@ -137,7 +137,7 @@ async def _one(to: GatewayProcess, sound: Recording) -> Answer:
 
 
 def _nearest(lines: Sequence[LogLine], at: float | None) -> TurnLogged | None:
-    """Give the `turn` line of an answer that was first heard at `at`."""
+    """Return the `turn` line of an answer that was first heard at `at`."""
     turns = [(line.at, line.told) for line in lines if isinstance(line.told, TurnLogged)]
     if at is None or not turns:
         return None

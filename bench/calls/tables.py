@@ -15,7 +15,7 @@ Result = Responses | CutIns | Load | Soak
 
 
 def table(result: Result) -> list[str]:
-    """Give the lines that tell a result."""
+    """Return the lines that tell a result."""
     match result:
         case Responses():
             return _responses(result)

@@ -48,7 +48,7 @@ class Outcome:
 
 
 def begun(found: Outcome) -> Outcome:
-    """Give the outcome with the time at which the work began that the turn's end confirmed."""
+    """Return the outcome with the time at which the work began that the turn's end confirmed."""
     if found.cut or found.at is None or found.drafted is None:
         return found
     return replace(found, at=found.drafted)
@@ -98,7 +98,7 @@ def outcomes(recordings: Sequence[Recording], ears: Ears, profile: Profile) -> l
 
 
 def _drafts(found: Run, end: float | None) -> tuple[float | None, int]:
-    """Give when the draft in force at the end began, and how many were begun up to there."""
+    """Return when the draft in force at the end began, and how many were begun up to there."""
     force, count = None, 0
     for said in found.said:
         if end is not None and said.at > end:
@@ -165,7 +165,7 @@ ONCE = Profile(
 
 
 def patient(profile: Profile, end: float, longest: float) -> Profile:
-    """Give a profile with another threshold and all its waits scaled to another longest one."""
+    """Return a profile with another threshold and all its waits scaled to another longest one."""
     scale = longest / profile.longest
     return replace(
         profile,
@@ -189,12 +189,12 @@ def methods() -> dict[str, Profile]:
 
 
 def curve(profile: Profile) -> list[Profile]:
-    """Give the settings that a method's curve is drawn through."""
+    """Return the settings that a method's curve is drawn through."""
     if profile.means == "silence":
         return [Profile.silence(each) for each in np.arange(0.2, 2.45, 0.1).round(2).tolist()]
     return [patient(profile, end, longest) for end in BELIEFS for longest in LONGEST]
 
 
 def named_profiles() -> dict[str, Profile]:
-    """Give the profiles an agent can choose."""
+    """Return the profiles an agent can choose."""
     return dict(PROFILES)

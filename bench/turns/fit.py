@@ -49,7 +49,7 @@ class Fitted:
 
 
 def features(span: Span) -> list[float]:
-    """Give a span's log-odds, and which evidence there is."""
+    """Return a span's log-odds, and which evidence there is."""
     probability = min(max(span.probability, 1 - SURE), SURE)
     marks = {"question": "question", "dangling": "dangling"}
     reading = span.reading
@@ -89,7 +89,7 @@ def fit(found: Sequence[Span]) -> Fitted:
 
 
 def area(scores: Sequence[float], over: Sequence[bool]) -> float:
-    """Give the share of (end, hold) pairs in which the end is scored higher."""
+    """Return the share of (end, hold) pairs in which the end is scored higher."""
     ends = np.array([score for score, each in zip(scores, over, strict=True) if each])
     holds = np.array([score for score, each in zip(scores, over, strict=True) if not each])
     higher = (ends[:, None] > holds[None, :]) + 0.5 * (ends[:, None] == holds[None, :])

@@ -24,7 +24,7 @@ class Price:
 
     @property
     def each_ms(self) -> float:
-        """Give processor milliseconds a question."""
+        """Return processor milliseconds a question."""
         return 1000 * self.seconds / max(self.questions, 1)
 
 
@@ -37,7 +37,7 @@ class Memory:
     _known: dict[tuple[str, int, int, int], tuple[Samples, object]] = field(default_factory=dict)
 
     def remembering(self) -> Ears:
-        """Give ears that answer from memory where they can.
+        """Return ears that answer from memory where they can.
 
         Sound is known by its place in memory, where it is kept for the whole run.
         """

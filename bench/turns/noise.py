@@ -101,7 +101,7 @@ def _talker(others: Sequence[Recording], count: int, seed: int) -> Sound:
 
 
 def _level(samples: Samples | Sound) -> float:
-    """Give the root mean square of what is not silent."""
+    """Return the root mean square of what is not silent."""
     sound = np.asarray(samples, np.float64)
     blocks = np.sqrt((sound[: len(sound) // 256 * 256].reshape(-1, 256) ** 2).mean(axis=1))
     loud = blocks[blocks > blocks.max(initial=0.0) * 0.05]

@@ -64,7 +64,7 @@ class Recording:
         return self.file.endswith("_cut.flac")
 
     def later(self, seconds: float) -> Recording:
-        """Give the same recording after a little silence."""
+        """Return the same recording after a little silence."""
         silence = np.zeros(round(seconds * RATE), np.int16)
         return replace(
             self,

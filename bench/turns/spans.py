@@ -50,7 +50,7 @@ class Span:
     "seconds of voice in the turn so far"
 
     def believed(self, weights: Weights | None = None) -> float:
-        """Give the belief with the words."""
+        """Return the belief with the words."""
         return belief(self.probability, self.reading, Asked(), self.voiced, weights)
 
 
@@ -101,7 +101,7 @@ def _spans(recording: Recording, ears: Ears, lists: Lexicon) -> list[Span]:
 
 
 def _edges(gate: Gate, window: object) -> list[tuple[int, int, float]]:
-    """Give (start, end, voiced seconds) of a sound when it stops."""
+    """Return (start, end, voiced seconds) of a sound when it stops."""
     found = []
     for edge in gate.feed(window):  # type: ignore[arg-type]
         match edge:

@@ -19,7 +19,7 @@ CHUNK = 800
 
 
 async def answer(heard: bytes, width: int) -> AsyncIterator[bytes]:
-    """Give the sound of a reply, in pieces, as fast as it can be made."""
+    """Return the sound of a reply, in pieces, as fast as it can be made."""
     for begin in range(0, len(heard), CHUNK * width):
         yield heard[begin : begin + CHUNK * width]
         await asyncio.sleep(0)

@@ -60,7 +60,7 @@ class AgentLibrary:
         return tuple(sorted(found))
 
     def get(self, name: str) -> Agent:
-        """Give an agent as its files are now, or as they last were in order.
+        """Return an agent as its files are now, or as they last were in order.
 
         Raise UnknownAgentError, or AgentError when its file never was in order.
         """
@@ -85,7 +85,7 @@ class AgentLibrary:
         return names, {name for name in names if not self.fresh(name)}
 
     def problem(self, name: str) -> Exception:
-        """Give what is wrong with one agent that is not there."""
+        """Return what is wrong with one agent that is not there."""
         try:
             self.get(name)
         except (AgentError, UnknownAgentError) as error:
@@ -128,7 +128,7 @@ class AgentLibrary:
 
 
 def shipped() -> Path:
-    """Give the folder of the agents that come with Parley: the checkout's, else the installed."""
+    """Return the folder of the agents that come with Parley: the checkout's, else the installed."""
     checkout = Path(__file__).resolve().parents[2] / "agents"
     if checkout.is_dir():
         return checkout

@@ -56,7 +56,7 @@ class Agent:
         return (*(tool.spec for tool in self.tools.values()), *self.call_tools)
 
     def with_tools(self, more: Mapping[str, Tool]) -> Agent:
-        """Give the same agent with more tools, those of its MCP servers."""
+        """Return the same agent with more tools, those of its MCP servers."""
         return replace(self, tools={**self.tools, **more}) if more else self
 
     def settings(self, kind: type[T], table: Mapping[str, Any], path: str) -> T:
@@ -72,7 +72,7 @@ class Agent:
         raise placed(self.path, TomlError(self.source.name, wrong))
 
     def conversation(self, specs: tuple[ToolSpec, ...] | None = None) -> ConversationSettings:
-        """Give what the course of a call is decided by; `specs` where MCP servers added some."""
+        """Return what the course of a call is decided by; `specs` where MCP servers added some."""
         habits = self.file.call
         return ConversationSettings(
             instructions=self.file.instructions,
@@ -94,7 +94,7 @@ class Agent:
         )
 
     def variables(self, call: CallInfo) -> dict[str, str]:
-        """Give the variables of a call by the names the file gives them; unknown ones are left
+        """Return the variables of a call by the names the file gives them; unknown ones are left
         out."""
         found = {}
         for name, source in self.file.variables.items():
@@ -105,7 +105,7 @@ class Agent:
         return found
 
     def note(self, call: CallInfo) -> Entry | None:
-        """Give the note that tells the model of the variables, first in the history, so that the
+        """Return the note that tells the model of the variables, first in the history, so that the
         instructions before it are the same in every call."""
         found = self.variables(call)
         if not found:
@@ -114,7 +114,7 @@ class Agent:
         return Entry("note", text, name=CALL_NOTE, data=found)
 
     def context(self, call: CallInfo, began: datetime) -> ToolContext:
-        """Give what the tools of a call are told; `began` has a time zone."""
+        """Return what the tools of a call are told; `began` has a time zone."""
         hours = self.file.hours
         local = began.astimezone(ZoneInfo(hours.timezone))
         return ToolContext(call, local, hours, self.variables(call))

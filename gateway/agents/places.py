@@ -20,7 +20,7 @@ class AgentError(ValueError):
 
 
 def placed(file: Path, error: TomlError) -> AgentError:
-    """Give a file's mistakes their lines and columns."""
+    """Return a file's mistakes their lines and columns."""
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -29,7 +29,7 @@ def placed(file: Path, error: TomlError) -> AgentError:
 
 
 def error_of(file: Path, raised: BaseException) -> AgentError:
-    """Give whatever was raised while an agent was made as a mistake of its file."""
+    """Return whatever was raised while an agent was made as a mistake of its file."""
     if isinstance(raised, AgentError):
         return raised
     said = in_words(as_error(raised))

@@ -38,7 +38,7 @@ class ToolServers:
             self._group = None
 
     async def complete(self, agent: Agent, seconds: float = CONNECT_SECONDS) -> Agent:
-        """Give an agent the tools of its servers; raise AgentError where one does not come."""
+        """Return an agent the tools of its servers; raise AgentError where one does not come."""
         whole, missing = await self.those_there(agent, seconds)
         for error in missing.values():
             raise error
@@ -47,7 +47,7 @@ class ToolServers:
     async def those_there(
         self, agent: Agent, seconds: float = CONNECT_SECONDS
     ) -> tuple[Agent, dict[str, AgentError]]:
-        """Give an agent the tools of the servers that come in time, and what is wrong with the
+        """Return an agent the tools of the servers that come in time, and what is wrong with the
         others, by their names."""
         found: dict[str, Tool] = {}
         missing: dict[str, AgentError] = {}

@@ -39,7 +39,7 @@ class Archive:
         self._closed = False
 
     def ask(self, name: str, given: Mapping[str, Any]) -> bytes:
-        """Give the answer, as JSON.
+        """Return the answer, as JSON.
 
         Raise NoSuchCall, BadQuestion or ArchiveAway.
         """

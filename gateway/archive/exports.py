@@ -16,7 +16,7 @@ NAMES = uuid.UUID("7b6a8a34-6f05-5a3b-9f0e-0f2f0c6f5f53")
 
 
 def labels(story: Story) -> str:
-    """Give a label track: from, to and text, a line each, by time."""
+    """Return a label track: from, to and text, a line each, by time."""
     rows = [(turn.start, turn.end, f"caller: {turn.text or '…'}") for turn in story.turns]
     for said in story.utterances:
         rows.append((said.start, said.end, f"agent: {_heard(said)}"))
@@ -31,7 +31,7 @@ def labels(story: Story) -> str:
 
 
 def vcon(story: Story) -> dict[str, Any]:
-    """Give a call as a vCon: who spoke, what was said and heard, and where the sound is."""
+    """Return a call as a vCon: who spoke, what was said and heard, and where the sound is."""
     started = story.started
     if started is None:
         raise ValueError("the log does not tell how this call began")

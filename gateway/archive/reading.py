@@ -76,7 +76,7 @@ class Reading:
         return False
 
     def lines(self, call: str, begin: Place, end: Place) -> Iterator[bytes]:
-        """Give a call's lines, as they are written."""
+        """Return a call's lines, as they are written."""
         files = {file.id: file for file in self._files()}
         order = list(files)
         if begin.file not in files:
@@ -206,7 +206,7 @@ def _name(path: Path) -> str:
 
 
 def _lines(path: Path, start: int, stop: int | None, wanted: bytes) -> Iterator[bytes]:
-    """Give the lines that hold `wanted` and begin between two places."""
+    """Return the lines that hold `wanted` and begin between two places."""
     with path.open("rb") as file:
         file.seek(start)
         text = file.read() if stop is None else file.read(max(0, stop - start))

@@ -41,14 +41,14 @@ class Sounds:
         self._kept: OrderedDict[tuple[str, int, int], Peaks] = OrderedDict()
 
     def path(self, name: str) -> Path | None:
-        """Give where a recording lies, where there is one; never a file outside its folder."""
+        """Return where a recording lies, where there is one; never a file outside its folder."""
         if self._folder is None or not name or "/" in name or name.startswith("."):
             return None
         path = self._folder / name
         return path if path.is_file() and not path.is_symlink() else None
 
     def peaks(self, name: str) -> Peaks | None:
-        """Give a recording's peaks; None where there is none."""
+        """Return a recording's peaks; None where there is none."""
         path = self.path(name)
         if path is None:
             return None
@@ -83,7 +83,7 @@ def peaks_of(path: Path) -> Peaks:
 
 
 def _loudest(sound: bytes, column: int) -> npt.NDArray[np.int16]:
-    """Give one row a stretch: the loudest sample of each side."""
+    """Return one row a stretch: the loudest sample of each side."""
     samples = np.frombuffer(sound[: len(sound) // FRAME * FRAME], dtype="<i2").reshape(-1, 2)
     lacking = -len(samples) % column
     loud = np.pad(np.abs(samples.astype(np.int32)), ((0, lacking), (0, 0)))

@@ -33,7 +33,7 @@ class Conversion:
         self._to_line = Resampler(model_rate, line_rate)
 
     def taken(self, frame: AudioFrame) -> bytes:
-        """Give what the model will be sent of a frame of the caller's, before it is converted."""
+        """Return what the model will be sent of a frame of the caller's, before it is converted."""
         if not self.passes:
             return frame.pcm
         if frame.codec == self.passes:
@@ -61,5 +61,5 @@ class Conversion:
         return Heard(pcm, b"", len(pcm) // 2)
 
     def rest_to_line(self) -> bytes:
-        """Give the rest of an utterance, as samples."""
+        """Return the rest of an utterance, as samples."""
         return b"" if self.passes or not self._converts else self._to_line.flush()

@@ -61,11 +61,11 @@ class Listening:
         self._model.perform(command)
 
     async def words(self, start: int, end: int) -> str | None:
-        """Give the words of a stretch of the caller's sound, for turn-taking."""
+        """Return the words of a stretch of the caller's sound, for turn-taking."""
         if self._turn is None:
             return None
         return (await self._turn.upto(end)).text
 
     def done(self, at: int) -> float | None:
-        """Give the model's own judgement of a pause, if it has one."""
+        """Return the model's own judgement of a pause, if it has one."""
         return self._model.done(at)

@@ -138,7 +138,7 @@ class ModelSocket(WSListener):
             (self._on_binary if self._binary else self._on_message)(message)
 
     def _too_much(self, transport: WSTransport, frame: WSFrame) -> bool:
-        """Give a server up that sends more than can be meant for anybody."""
+        """Return a server up that sends more than can be meant for anybody."""
         now = asyncio.get_running_loop().time()
         self._size = frame.payload_size + (self._size if self._parts else 0)
         if self._given_up:

@@ -101,11 +101,11 @@ class Answering:
         self._post(BackendLost(in_words(as_error(raised))))
 
     async def words(self, start: int, end: int) -> str | None:
-        """Give the words in [start, end) of the caller's stream, where somebody listens."""
+        """Return the words in [start, end) of the caller's stream, where somebody listens."""
         return None if self._backend is None else await self._backend.words(start, end)
 
     def done(self, at: int) -> float | None:
-        """Give how likely the caller is done at `at`, where the backend judges that itself."""
+        """Return how likely the caller is done at `at`, where the backend judges that itself."""
         return None if self._backend is None else self._backend.done(at)
 
     async def _serve(self, backend: Backend) -> None:

@@ -63,7 +63,7 @@ class ContinuousStream:
         return frames
 
     def idle(self, now: float) -> AudioFrame | None:
-        """Give the silence that stands for frames that did not come, if it is time for any."""
+        """Return the silence that stands for frames that did not come, if it is time for any."""
         if self._offset is None:
             self._offset = now - self.end / self.rate
         if now < self.silent_at:
@@ -81,11 +81,11 @@ class ContinuousStream:
         self.recent = RecentSound(1)
 
     def when(self, position: int) -> float:
-        """Give the loop time at which the sample at `position` was spoken, as far as is known."""
+        """Return the loop time at which the sample at `position` was spoken, as far as is known."""
         return (self._offset or 0.0) + position / self.rate - self._behind()
 
     def position(self, now: float) -> int:
-        """Give the position of the sample that arrives at `now`."""
+        """Return the position of the sample that arrives at `now`."""
         return int((now - (self._offset or now)) * self.rate)
 
     def _silence(self, samples: int) -> AudioFrame:

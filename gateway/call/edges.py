@@ -42,7 +42,7 @@ class Edges:
         return self._began
 
     def beginning(self, start: int) -> int:
-        """Give where the present turn began, which turn-taking takes for `start`."""
+        """Return where the present turn began, which turn-taking takes for `start`."""
         return start if self._began is None else min(self._began, start)
 
     def drop(self, at: int) -> None:

@@ -50,7 +50,7 @@ class Flood:
         return True
 
     def over(self, now: float) -> int:
-        """Give how many were dropped in a flood that has ended, once; 0: there was none."""
+        """Return how many were dropped in a flood that has ended, once; 0: there was none."""
         if not self.dropped or self._last is None or now - self._last < self._allowance.quiet:
             return 0
         dropped, self.dropped = self.dropped, 0
@@ -72,7 +72,7 @@ class Floods:
         return taken
 
     def told(self, now: float) -> list[InputDroppedLogged]:
-        """Give what to log of floods that have ended; infinity ends them all."""
+        """Return what to log of floods that have ended; infinity ends them all."""
         if not self._going_on:
             return []
         told = [

@@ -31,7 +31,7 @@ class Refusals:
         return self._until if self._rest else None
 
     def take(self, missed: Missed, now: float) -> list[Missed]:
-        """Give what is to be written now."""
+        """Return what is to be written now."""
         told = self.time_passed(now)
         self.counted[cause(missed)] += 1
         if now >= self._until:
@@ -54,5 +54,5 @@ class Refusals:
 
 
 def cause(missed: Missed) -> str:
-    """Give why there was no call, in one word."""
+    """Return why there was no call, in one word."""
     return missed.cause if isinstance(missed, CallRefusedLogged) else missed.outcome

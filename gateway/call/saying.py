@@ -31,7 +31,7 @@ class FixedLineBook(Protocol):
     """Where sentences are rendered ahead."""
 
     def ready(self, text: str, rate: int) -> FixedLine | None:
-        """Give the sentence's sound, if it is there already."""
+        """Return the sentence's sound, if it is there already."""
 
     async def render(self, text: str, rate: int) -> FixedLine:
         """Make the sentence's sound; raises OSError when the voice fails."""

@@ -17,7 +17,7 @@ class Targets:
     patterns: tuple[str, ...] = ()
 
     def find(self, wanted: str) -> str | None:
-        """Give what a model means by a target, or None where it may not be called."""
+        """Return what a model means by a target, or None where it may not be called."""
         wanted = wanted.strip()
         for name, to in self.names.items():
             if wanted.casefold() == name.casefold() or wanted == to:

@@ -77,7 +77,7 @@ class Tape:
         return pcm
 
     def stretches(self) -> list[Interval]:
-        """Give the intervals without a gap in the supply."""
+        """Return the intervals without a gap in the supply."""
         return _joined(((p.start, p.start + self._samples(p)) for p in self.heard), 0)
 
     def _samples(self, piece: Piece) -> int:
@@ -199,7 +199,7 @@ class _View:
         return Said(said.name, True, start, max(said.speech_end, start))
 
     def _held(self, onset: int, until: int) -> int | None:
-        """Give where the supply stopped after the onset, though it had been running then."""
+        """Return where the supply stopped after the onset, though it had been running then."""
         for start, end in _joined(self.supply, round(HELD_PAUSE * self.rate)):
             if start <= onset < end:
                 return end if end < until else None
@@ -223,11 +223,11 @@ class _View:
         return same_speech(before[-1], after[0]) if before and after else None
 
     def _following(self, stop: int, until: int) -> int | None:
-        """Give where there is sound again after `stop`."""
+        """Return where there is sound again after `stop`."""
         return next((start for start, _ in self.supply if stop < start < until), None)
 
     def _last_audible(self, onset: int, stop: int) -> int | None:
-        """Give the end of what was audible before `stop`, if it sounded past the onset."""
+        """Return the end of what was audible before `stop`, if it sounded past the onset."""
         before = [min(end, stop) for start, end in self.audible if start < stop]
         return before[-1] if before and before[-1] > onset else None
 
@@ -296,7 +296,7 @@ def same_speech(one: str, other: str) -> bool | None:
 
 
 def generation(mark: str) -> int:
-    """Give the generation that a mark names: it counts the clears before it. 0: it names none."""
+    """Return the generation that a mark names: it counts the clears before it. 0: it names none."""
     found = _MARK.fullmatch(mark)
     return 0 if found is None else int(found[1])
 
@@ -313,13 +313,13 @@ def _joined(intervals: Iterable[Interval], pause: int) -> list[Interval]:
 
 
 def lateness_p99(arrivals: Sequence[tuple[float, int]], rate: int) -> float:
-    """Give the 99th percentile of lateness, of sound on its own real-time schedule."""
+    """Return the 99th percentile of lateness, of sound on its own real-time schedule."""
     late = lateness(arrivals, rate)
     return float(np.percentile(late, 99)) if len(late) else 0.0
 
 
 def lateness(arrivals: Sequence[tuple[float, int]], rate: int) -> npt.NDArray[np.float64]:
-    """Give how late each piece came, against the earliest schedule its predecessors set.
+    """Return how late each piece came, against the earliest schedule its predecessors set.
 
     What comes ahead of time (the lead at the beginning of speech) sets the schedule and is not
     late; a pause of the agent begins a new one.

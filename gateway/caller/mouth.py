@@ -48,7 +48,7 @@ class Mouth:
             self._leaving.append((when, Piece(start, payload)))
 
     def due(self, now: float) -> list[Piece]:
-        """Give the frames that leave by now."""
+        """Return the frames that leave by now."""
         leaving: list[Piece] = []
         while self._leaving and self._leaving[0][0] <= now:
             leaving.append(self._leaving.popleft()[1])

@@ -186,7 +186,7 @@ class CallerPlan:
                 assert_never(action)
 
     def _next(self) -> tuple[float, Action] | None:
-        """Give the earliest of what is foreseen."""
+        """Return the earliest of what is foreseen."""
         foreseen: list[tuple[float, Action]] = [(self._plan.limit, HangUp("limit"))]
         if self._presses:
             foreseen.append((self._presses[0][0], Press(self._presses[0][1])))

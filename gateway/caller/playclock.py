@@ -51,7 +51,7 @@ class PlayClock:
         return names
 
     def advance(self, to: int) -> tuple[list[Piece], list[str]]:
-        """Give what was heard up to position `to` since the last time, and the marks passed."""
+        """Return what was heard up to position `to` since the last time, and the marks passed."""
         heard: list[Piece] = []
         while self._queue and self._queue[0].start < to:
             piece = self._queue.popleft()
@@ -66,5 +66,5 @@ class PlayClock:
         return heard, passed
 
     def ahead(self, at: int) -> int:
-        """Give how many samples wait at position `at`."""
+        """Return how many samples wait at position `at`."""
         return max(0, self._end - at)

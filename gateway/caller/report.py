@@ -89,7 +89,7 @@ class CallReport:
         return self.answered and self.ended_by != "failure"
 
     def document(self) -> dict[str, Any]:
-        """Give the report as it is printed."""
+        """Return the report as it is printed."""
         document: dict[str, Any] = _rounded(msgspec.to_builtins(self))
         return document
 

@@ -291,7 +291,7 @@ class _Sound:
         return True
 
     def _number(self, start: int) -> int:
-        """Give the sequence number of a place: it goes on where frames were lost."""
+        """Return the sequence number of a place: it goes on where frames were lost."""
         return (self._sequence + start // self._frame) & 0xFFFF
 
     def _emit(self, packet: Packet) -> None:

@@ -141,7 +141,7 @@ class Browser:
         await self._pc.close()
 
     def connections(self) -> list[Any]:
-        """Give aioice's ends of the connection, whose network a test may take away."""
+        """Return aioice's ends of the connection, whose network a test may take away."""
         return [self._transceiver.receiver.transport.transport._connection]
 
     async def _ask(self, offer: str) -> str:

@@ -31,7 +31,7 @@ class Command(Protocol):
 
 
 def commands() -> Mapping[str, str]:
-    """Give the module of each command, by the command's name, in the order of the help."""
+    """Return the module of each command, by the command's name, in the order of the help."""
     found = {
         module.name.replace("_", "-"): f"{__name__}.{module.name}"
         for module in pkgutil.iter_modules(__path__)

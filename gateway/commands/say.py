@@ -81,7 +81,7 @@ async def speak(voice: Voice, text: str, rate: int) -> tuple[Report, bytes]:
 
 
 async def _tokens(text: str) -> AsyncIterator[str]:
-    """Give a text as a language model would: a word at a time, with the space before it."""
+    """Return a text as a language model would: a word at a time, with the space before it."""
     rest = text
     while rest:
         space = rest.find(" ", 1)

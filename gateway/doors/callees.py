@@ -26,7 +26,7 @@ EVERYTHING = "*"
 
 
 def plain(target: str) -> str:
-    """Give a callee as it is dialled; raises ValueError for what is none."""
+    """Return a callee as it is dialled; raises ValueError for what is none."""
     target = target.strip()
     if target[:4].lower() == "tel:":
         target = target[4:]

@@ -35,7 +35,7 @@ class Owner:
     "why it is kept nowhere"
 
     def link(self, address: str) -> str:
-        """Give the address that opens the gateway's page for the owner.
+        """Return the address that opens the gateway's page for the owner.
 
         The token stands behind the `#`: browsers send that to nobody, so that no proxy logs it.
         """
@@ -61,7 +61,7 @@ def known_owner() -> Owner | None:
 
 
 def settled_owner() -> Owner:
-    """Give the token, drawn and kept where there is none yet; raises ValueError for a bad one."""
+    """Return the token, drawn and kept where there is none yet; raises ValueError for a bad one."""
     if (known := known_owner()) is not None:
         return known
     token = secrets.token_urlsafe(32)
@@ -86,7 +86,7 @@ def settled_owner() -> Owner:
 
 
 def proof(url: str) -> dict[str, str]:
-    """Give the headers that prove to a gateway on this machine that its owner asks.
+    """Return the headers that prove to a gateway on this machine that its owner asks.
 
     No other machine is ever shown the token.
     """
@@ -97,7 +97,7 @@ def proof(url: str) -> dict[str, str]:
 
 
 def bearer(token: str) -> dict[str, str]:
-    """Give the header that shows a token (RFC 6750, section 2.1)."""
+    """Return the header that shows a token (RFC 6750, section 2.1)."""
     return {"Authorization": f"Bearer {token}"}
 
 

@@ -36,7 +36,7 @@ class Cutting:
         self._name = "fields"
 
     def line(self, fields: Mapping[str, object]) -> dict[str, object]:
-        """Give the fields as they may be written."""
+        """Return the fields as they may be written."""
         kept: dict[str, object] = {}
         for name in self._some(fields):
             self._name = name

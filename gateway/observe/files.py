@@ -120,7 +120,7 @@ class LogFile:
         return wrote, None
 
     def _ahead(self) -> bytes:
-        """Give what must stand before the next line: the rest of a torn one, or an end of it."""
+        """Return what must stand before the next line: the rest of a torn one, or an end of it."""
         size = os.fstat(self._file).st_size
         if self._torn is not None and size == self._torn.size:
             return self._torn.rest
@@ -183,7 +183,7 @@ def standing_still(path: Path) -> Iterator[None]:
 
 
 def aged(path: Path, number: int) -> Path:
-    """Give the name of the `number`th file back; 0 is the one being written."""
+    """Return the name of the `number`th file back; 0 is the one being written."""
     return path.with_name(f"{path.name}.{number}") if number else path
 
 

@@ -43,7 +43,7 @@ class Paper:
 
 
 def batches(path: Path, count: int | None, follow: bool) -> Iterator[list[bytes]]:
-    """Give the last lines of a log, then (when following) what comes; an empty batch: a pause."""
+    """Return the last lines of a log, then (when following) what comes; an empty batch: a pause."""
     with Tail(path, beginning(path, count)) as tail:
         old: deque[bytes] = deque(maxlen=count)
         while lines := tail.read():

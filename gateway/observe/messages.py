@@ -69,7 +69,7 @@ class Messages(io.TextIOBase):
         return self._terminal
 
     def fileno(self) -> int:
-        """Give the number of the file behind it."""
+        """Return the number of the file behind it."""
         return self._file
 
     def flush(self) -> None:

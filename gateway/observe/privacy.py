@@ -51,7 +51,7 @@ class Privacy:
     def clean(
         self, fields: Mapping[str, object], marks: Mapping[str, Mark] = NONE
     ) -> dict[str, object]:
-        """Give the fields as they may be written; `marks` says which are personal."""
+        """Return the fields as they may be written; `marks` says which are personal."""
         return {name: self._field(name, value, marks.get(name)) for name, value in fields.items()}
 
     def _field(self, name: str, value: object, mark: Mark | None) -> object:

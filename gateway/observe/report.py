@@ -199,7 +199,7 @@ class _Asked:
         return {str(name): int(number) for name, number in rows}
 
     def spread(self, name: str, where: str, source: str = "log") -> Spread:
-        """Give count, median and 95th percentile of a number in the lines."""
+        """Return count, median and 95th percentile of a number in the lines."""
         value = f"try_cast(line->>'$.{name}' as double)"
         count, median, p95 = self.row(
             f"select count(v), median(v), quantile_cont(v, 0.95) "

@@ -125,7 +125,7 @@ def _figure(value: float | None) -> str:
 
 
 def _day(ts: str) -> str:
-    """Give local date and time of a log line's time."""
+    """Return local date and time of a log line's time."""
     try:
         return datetime.fromisoformat(ts).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:

@@ -86,7 +86,7 @@ class Story:
         self._calls: dict[str, _Call] = {}
 
     def tell(self, line: LogLine) -> list[RenderableType]:
-        """Give what is to be printed for a line; often nothing."""
+        """Return what is to be printed for a line; often nothing."""
         call = self._calls.setdefault(line.call, _Call())
         match line.told:
             case TurnEndedLogged() as ended:
@@ -267,7 +267,7 @@ def strip(pieces: Iterable[tuple[float, str]]) -> Text:
 
 
 def _cell(left: str, right: str) -> tuple[str, Style]:
-    """Give the character and style of two frames side by side."""
+    """Return the character and style of two frames side by side."""
     if left == right:
         return ("█", Style(color=left)) if left else (" ", Style())
     if not left:
@@ -378,7 +378,7 @@ def _tag(call: str) -> Text:
 
 
 def _clock(line: LogLine) -> str:
-    """Give the local time of day."""
+    """Return the local time of day."""
     try:
         return datetime.fromisoformat(line.ts).astimezone().strftime("%H:%M:%S")
     except ValueError:

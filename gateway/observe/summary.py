@@ -74,7 +74,7 @@ class Summary:
                 pass
 
     def line(self, ended: CallEndedLogged) -> CallSummaryLogged:
-        """Give the line, at the call's end."""
+        """Return the line, at the call's end."""
         started, responses = self.started, sorted(self.responses)
         return CallSummaryLogged(
             began=self.began,

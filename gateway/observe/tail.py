@@ -29,7 +29,7 @@ class Tail:
         self._open(first)
 
     def read(self) -> list[bytes]:
-        """Give the lines that came since the last time, without their line ends."""
+        """Return the lines that came since the last time, without their line ends."""
         lines: list[bytes] = []
         while True:
             if self._file is None and not self._open():

@@ -39,13 +39,13 @@ CUT: Mapping[str, object] = {
 
 
 def event_name(kind: type[LogEvent]) -> str:
-    """Give the `event` of a class of lines."""
+    """Return the `event` of a class of lines."""
     return str(kind.__struct_config__.tag)
 
 
 @cache
 def marks(kind: type[LogEvent]) -> Mapping[str, Mark]:
-    """Give the personal fields of a class of lines, by their names on the wire."""
+    """Return the personal fields of a class of lines, by their names on the wire."""
     return {
         each.encode_name: mark
         for each in msgspec.structs.fields(kind)
@@ -54,7 +54,7 @@ def marks(kind: type[LogEvent]) -> Mapping[str, Mark]:
 
 
 def said(kind: Any, what: str) -> Any:
-    """Give what a field's type says of it: `personal` or `unit`; None where it says nothing."""
+    """Return what a field's type says of it: `personal` or `unit`; None where it says nothing."""
     found = [meta.extra[what] for meta in _metas(kind) if meta.extra and what in meta.extra]
     return found[0] if found else None
 
@@ -69,7 +69,7 @@ def _metas(kind: Any) -> Iterator[Meta]:
 
 
 def schema() -> dict[str, Any]:
-    """Give the JSON Schema of a line, with the meaning, unit and mark of each field."""
+    """Return the JSON Schema of a line, with the meaning, unit and mark of each field."""
     _, components = msgspec.json.schema_components([LogEvent], ref_template="#/$defs/{name}")
     kinds = {kind.__name__: kind for kind in EVENTS}
     for name, part in components.items():

@@ -73,5 +73,5 @@ class Fenced(Coroutine[Any, Any, T]):
         return repr(self._work)
 
     def __getattr__(self, name: str) -> Any:
-        """Give what else is asked of coroutines: their names, and where they stand."""
+        """Return what else is asked of coroutines: their names, and where they stand."""
         return getattr(self._work, name)

@@ -8,7 +8,7 @@ import textwrap
 
 
 def field_docs(kind: type) -> dict[str, str]:
-    """Give the string under each field of a class, on one line."""
+    """Return the string under each field of a class, on one line."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     found: dict[str, str] = {}
     name = ""

@@ -32,7 +32,7 @@ class AnswerBounds:
 
 
 def measured(bounds: AnswerBounds) -> dict[str, list[Callable[..., Any]]]:
-    """Give the `event_hooks` of a client whose answers are within bounds."""
+    """Return the `event_hooks` of a client whose answers are within bounds."""
 
     async def ask(request: httpx2.Request) -> None:
         request.headers["accept-encoding"] = "identity"

@@ -13,7 +13,7 @@ class StartFailed(OSError):
 
 
 def reason(error: OSError) -> str:
-    """Give the system's own words for a failure."""
+    """Return the system's own words for a failure."""
     if isinstance(error, socket.gaierror | ssl.SSLError) or not error.errno:
         return str(error.args[-1] if error.args else error)
     return os.strerror(error.errno)  # asyncio puts the address in front, and it is said already

@@ -60,7 +60,7 @@ class TomlFile:
     lines: Mapping[str, int]
 
     def line(self, path: str) -> int:
-        """Give the line of a dotted path, or of the nearest table around it."""
+        """Return the line of a dotted path, or of the nearest table around it."""
         while path:
             if path in self.lines:
                 return self.lines[path]

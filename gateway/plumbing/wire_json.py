@@ -109,7 +109,7 @@ def _depth(data: bytes) -> int:
 
 
 def plain(value: object) -> object:
-    """Give what JSON does not know as a number or as text: a log line is never refused."""
+    """Return what JSON does not know as a number or as text: a log line is never refused."""
     match value:
         case Integral():  # numpy's scalars are of these
             return int(value)

@@ -85,7 +85,7 @@ class AgentRoster:
                     await self._lines.render(line, rate)
 
     def _rates(self) -> tuple[int, ...]:
-        """Give the rates at which callers will want fixed lines at once."""
+        """Return the rates at which callers will want fixed lines at once."""
         rates = dict.fromkeys((PHONE_RATE,))
         for name, kind in LINES.items():
             chosen = self._settings.lines[name]
@@ -129,7 +129,7 @@ class AgentRoster:
         return (agent or self._settings.agents.default) in self._ready
 
     def engage(self, agent: str) -> ReadyAgent:
-        """Give the agent as its files were at the last look, or as they last were in order."""
+        """Return the agent as its files were at the last look, or as they last were in order."""
         return self._ready[agent or self._settings.agents.default][1]
 
     def _read(self, name: str, agent: Agent | None) -> None:
@@ -202,7 +202,7 @@ class AgentRoster:
     # --- backends --------------------------------------------------------------------------------
 
     def _backend(self, agent: Agent, choice: BackendChoice, path: str) -> Callable[[], Backend]:
-        """Give what makes a backend for each call."""
+        """Return what makes a backend for each call."""
         match choice.kind:
             case "cascade":
                 return self._cascade(agent, choice, path)

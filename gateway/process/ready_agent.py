@@ -38,4 +38,4 @@ class Agents(Protocol):
         """Say whether there is an agent of this name; empty is the default one."""
 
     def engage(self, agent: str) -> ReadyAgent:
-        """Give the agent as its file stands now; a broken file gives what it was before."""
+        """Return the agent as its file stands now; a broken file gives what it was before."""

@@ -15,13 +15,13 @@ IDLE = frozenset({"wait", "_worker", "get", "select", "accept"})
 
 
 def stack(frame: FrameType) -> list[str]:
-    """Give a stack as `file:line function`, the innermost last."""
+    """Return a stack as `file:line function`, the innermost last."""
     found = traceback.extract_stack(frame)[-DEEP:]
     return [f"{each.filename}:{each.lineno} {each.name}" for each in found]
 
 
 def stacks(busy: bool = False) -> dict[str, list[str]]:
-    """Give the stacks of all threads by name, or of those that do not seem to wait for work."""
+    """Return the stacks of all threads by name, or of those that do not seem to wait for work."""
     frames = current_frames()
     found: dict[str, list[str]] = {}
     for thread in threading.enumerate():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def processor_seconds() -> dict[str, float]:
-    """Give the processor seconds of each thread by its name; those of one name are added up.
+    """Return the processor seconds of each thread by its name; those of one name are added up.
 
     Only Linux tells; elsewhere all are 0.
     """
@@ -19,7 +19,7 @@ def processor_seconds() -> dict[str, float]:
 
 
 def by_thread() -> dict[int, tuple[str, float]]:
-    """Give the name and the processor seconds of each thread by the system's number of it."""
+    """Return the name and the processor seconds of each thread by the system's number of it."""
     threads = [(each.native_id, each.name) for each in threading.enumerate()]
     return {number: (name, _seconds(number)) for number, name in threads if number is not None}
 

@@ -99,7 +99,7 @@ class Watchdog:
             self._thread.join(2 * BEAT_SECONDS)
 
     def figures(self) -> dict[str, object]:
-        """Give what is known, for whoever watches the process."""
+        """Return what is known, for whoever watches the process."""
         last = self.last
         told: dict[str, object] = {"stood": self.times, "longest": round(self.longest, 3)}
         if last is not None:

@@ -20,7 +20,7 @@ MARK = " … (cut)"
 
 
 def cut(result: dict[str, Any]) -> Json:
-    """Give an answer that is short enough, with a mark wherever something is left out."""
+    """Return an answer that is short enough, with a mark wherever something is left out."""
     if _length(result) <= MOST:
         return result
     shorter = {str(name): _cut(value, 1) for name, value in list(result.items())[:ITEMS]}

@@ -71,5 +71,5 @@ def _secret(word: str) -> str:
 
 
 def taken_from_environment(names: tuple[str, ...]) -> dict[str, str]:
-    """Give the values of variables; raise ValueError that names one that is missing."""
+    """Return the values of variables; raise ValueError that names one that is missing."""
     return {name: _secret(f"${name}") for name in names}

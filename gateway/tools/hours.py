@@ -46,11 +46,11 @@ class OpeningHours:
             raise ValueError(f'there is no time zone "{self.timezone}"') from None
 
     def week(self) -> tuple[tuple[Span, ...], ...]:
-        """Give the seven days, from Monday."""
+        """Return the seven days, from Monday."""
         return tuple(spans(getattr(self, name.lower()), name) for name in WEEKDAYS)
 
     def on(self, day: date) -> tuple[Span, ...]:
-        """Give the hours of a date; nothing when it is closed."""
+        """Return the hours of a date; nothing when it is closed."""
         return () if day in self.closed else self.week()[day.weekday()]
 
     def open_at(self, moment: datetime) -> bool:

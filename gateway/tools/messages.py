@@ -38,7 +38,7 @@ def schedule_callback(
 
 
 def message_tools() -> dict[str, FunctionTool]:
-    """Give the tools, under their specifications."""
+    """Return the tools, under their specifications."""
     return {
         function.__name__: FunctionTool(function, BUILTINS[function.__name__])
         for function in (take_message, schedule_callback)

@@ -87,7 +87,7 @@ def _module_name(path: Path) -> str:
 
 
 def _line(raised: BaseException, path: Path) -> str:
-    """Give the line of a file that raised, as `:12`; empty: none of its lines did."""
+    """Return the line of a file that raised, as `:12`; empty: none of its lines did."""
     if isinstance(raised, SyntaxError) and raised.filename == str(path):
         return f":{raised.lineno}"
     frames = traceback.extract_tb(raised.__traceback__)

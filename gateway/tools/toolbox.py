@@ -51,7 +51,7 @@ class Toolbox:
             await tool.close()
 
     def open(self, context: ToolContext) -> CallTools:
-        """Give the tools to a call."""
+        """Return the tools to a call."""
         for tool in self.tools.values():
             tool.expect()
         return CallTools(self, context)

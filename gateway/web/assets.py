@@ -74,7 +74,7 @@ def _header(request: Request, name: str) -> str:
 
 
 def widget_assets() -> dict[str, Asset]:
-    """Give the widget's files by their paths on the gateway."""
+    """Return the widget's files by their paths on the gateway."""
     root = FOLDER / "widget"
     modules = {f"/widget/{path.name}": path for path in sorted((root / "widget").glob("*.js"))}
     files = {
@@ -86,7 +86,7 @@ def widget_assets() -> dict[str, Asset]:
 
 
 def widget_routes() -> list[BaseRoute]:
-    """Give the routes of the widget's files."""
+    """Return the routes of the widget's files."""
     assets = widget_assets()
 
     async def give(request: Request) -> Response:

@@ -84,7 +84,7 @@ class Recent:
                 self._take(line)
 
     def since(self, version: int) -> list[CallStory]:
-        """Give the calls that changed after a version, the oldest first."""
+        """Return the calls that changed after a version, the oldest first."""
         return [call for call in self._calls.values() if call.version > version]
 
     def _take(self, line: LogLine) -> None:

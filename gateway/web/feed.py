@@ -28,7 +28,7 @@ class Feed:
         self._closed = False
 
     def news(self, version: int) -> tuple[int, bytes]:
-        """Give the calls that changed since a version, as a JSON array, and the version now."""
+        """Return the calls that changed since a version, as a JSON array, and the version now."""
         with self._lock:
             self._read()
             calls = self._recent.since(version)

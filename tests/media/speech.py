@@ -25,7 +25,7 @@ class Recording:
     end: float
 
     def samples(self, *, mulaw: bool = False) -> Samples:
-        """Give the sound at 8 kHz, through mu-law if wanted."""
+        """Return the sound at 8 kHz, through mu-law if wanted."""
         sound, rate = soundfile.read(DATA / self.name, dtype="int16")
         pcm = convert(sound.tobytes(), rate, 8000)
         if mulaw:

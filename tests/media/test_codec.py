@@ -41,7 +41,7 @@ ALAW_SEGMENTS = [
 
 
 def ulaw_table() -> tuple[list[int], list[int]]:
-    """Give decision values x_n and outputs y_n of table 2a, by the standard's own rule."""
+    """Return decision values x_n and outputs y_n of table 2a, by the standard's own rule."""
     decisions = [0, 1]  # the first interval is half as wide: y_0 is zero
     for low, high, step in ULAW_SEGMENTS:
         start = low + step if low else 3
@@ -52,7 +52,7 @@ def ulaw_table() -> tuple[list[int], list[int]]:
 
 
 def alaw_table() -> tuple[list[int], list[int]]:
-    """Give decision values x_n and outputs y_n of table 1a."""
+    """Return decision values x_n and outputs y_n of table 1a."""
     decisions = [0]
     for low, high, step in ALAW_SEGMENTS:
         decisions += list(range(low + step, high + 1, step))

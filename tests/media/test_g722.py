@@ -21,7 +21,7 @@ def theirs(mode: Any) -> Any:
 
 
 def sound() -> np.ndarray[Any, np.dtype[np.int16]]:
-    """Give two seconds: a tone, noise, full scale and silence."""
+    """Return two seconds: a tone, noise, full scale and silence."""
     at = np.arange(8000) / 16_000
     random = np.random.default_rng(7)
     parts = (

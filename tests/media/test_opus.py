@@ -26,7 +26,7 @@ def frames(pcm: bytes, rate: int) -> list[bytes]:
 
 
 def correlation(one: bytes, other: bytes, rate: int) -> float:
-    """Give the best likeness of two sounds within 40 ms of each other."""
+    """Return the best likeness of two sounds within 40 ms of each other."""
     a = np.frombuffer(one, "<i2").astype(np.float64)
     b = np.frombuffer(other, "<i2").astype(np.float64)
     most, length = rate // 25, min(len(a), len(b)) - rate // 25

@@ -209,7 +209,7 @@ def alike(heard: str, said: str) -> float:
 
 
 def transcript(recording: Path) -> str:
-    """Give the words of a recording, by the list they stand in."""
+    """Return the words of a recording, by the list they stand in."""
     with (SPEECH / "manifest.csv").open() as lines:
         (row,) = (row for row in csv.DictReader(lines) if SPEECH / row["file"] == recording)
     return row["transcript"]

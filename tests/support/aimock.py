@@ -57,7 +57,7 @@ async def serving(
 
 
 async def journal(port: int) -> list[dict[str, Any]]:
-    """Give what it was asked and what it answered by, as it wrote it down."""
+    """Return what it was asked and what it answered by, as it wrote it down."""
     async with httpx.AsyncClient(trust_env=False) as client:
         answer = await client.get(f"http://127.0.0.1:{port}/__aimock/journal")
         written: list[dict[str, Any]] = answer.json()

@@ -31,7 +31,7 @@ def speech(sentence: int, samples: int) -> bytes:
 
 
 def sentence_of(pcm: bytes) -> int | None:
-    """Give the number of the sentence that is spoken in some sound; None: none is."""
+    """Return the number of the sentence that is spoken in some sound; None: none is."""
     samples = np.abs(np.frombuffer(pcm, np.int16).astype(np.int32))
     loud = samples[samples > LOWEST // 2]
     if len(loud) * 2 < len(samples) or not len(loud):

@@ -38,7 +38,7 @@ class Stream:
     "the client has sent all it had"
 
     async def read(self) -> bytes:
-        """Give what came next of the body; empty at its end."""
+        """Return what came next of the body; empty at its end."""
         return await self._got.get()
 
     def respond(self, status: int, headers: dict[str, str]) -> None:

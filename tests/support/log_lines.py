@@ -337,7 +337,7 @@ def whole(at: float, event: str, call: str = CALL, **changes: Any) -> bytes:
 
 
 def logged(event: str, **changes: Any) -> LogEvent:
-    """Give an event with all its fields, some of them as given; None: without it."""
+    """Return an event with all its fields, some of them as given; None: without it."""
     told: LogEvent = msgspec.convert({"event": event, **_changed(event, changes)}, LogEvent)
     return told
 
@@ -356,5 +356,5 @@ def line(at: float, event: str, fields: Fields, call: str = CALL, day: str = "20
 
 
 def story(call: str = CALL, day: str = "2026-03-02") -> list[bytes]:
-    """Give every line of the call."""
+    """Return every line of the call."""
     return [line(at, event, fields, call, day) for at, event, fields in STORY]

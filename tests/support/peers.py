@@ -16,7 +16,7 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 def packages() -> Iterator[tuple[str, str, str, str]]:
-    """Give package, make target, programs and reason of each line of the list."""
+    """Return package, make target, programs and reason of each line of the list."""
     for line in LIST.read_text("utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             package, target, programs, why = line.split(maxsplit=3)

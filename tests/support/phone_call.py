@@ -50,7 +50,7 @@ FORM = WireForm("pcmu", 8000, 1)
 
 
 def line_level(text: str) -> int:
-    """Give the sample that a fixed line is made of."""
+    """Return the sample that a fixed line is made of."""
     return 900 + 400 * LINES.all().index(text)
 
 
@@ -118,7 +118,7 @@ class PhoneCall:
         return [name for name, _, _ in self.heard(since)]
 
     def longest_silence(self, until: str = "") -> float:
-        """Give the longest wait for a word since the caller's last one, up to what is named."""
+        """Return the longest wait for a word since the caller's last one, up to what is named."""
         longest, since = 0.0, self.fell_silent
         for name, began, ended in self.heard(self.fell_silent):
             longest, since = max(longest, began - since), ended
@@ -128,7 +128,7 @@ class PhoneCall:
         return max(longest, self.now() - since)
 
     def waited_for(self, name: str) -> float:
-        """Give the seconds from the caller's last word to the first of what is named."""
+        """Return the seconds from the caller's last word to the first of what is named."""
         spells = self.heard(self.fell_silent)
         return next(began for one, began, _ in spells if one == name) - self.fell_silent
 
@@ -137,7 +137,7 @@ class PhoneCall:
         return list(self.call.conversation.state.history.entries())
 
     def faults(self) -> list[str]:
-        """Give what the log names as broken."""
+        """Return what the log names as broken."""
         return [f"{line['part']}: {line['reason']}" for line in self.log.of("fault")]
 
 

@@ -196,7 +196,7 @@ class SipPhone:
         return self._sound.into_hold
 
     def recording(self) -> bytes:
-        """Give all that was heard, one frame behind the other."""
+        """Return all that was heard, one frame behind the other."""
         return b"".join(pcm for _, pcm in self._sound.heard)
 
     # --- messages

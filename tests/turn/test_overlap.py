@@ -74,7 +74,7 @@ class Call:
     def after(
         self, kind: type[OverlapBegan | OverlapHeld | OverlapDismissed | FloorClaimed]
     ) -> float:
-        """Give the seconds from the first voiced sample to the first output of a kind."""
+        """Return the seconds from the first voiced sample to the first output of a kind."""
         (first, *_) = only(kind, self.said)
         return (first.at - START) / RATE
 

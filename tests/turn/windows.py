@@ -19,7 +19,7 @@ QUIET = -60.0
 
 
 def windows(*spans: tuple[float, bool], start: int = 0, echo: float = 0.0) -> list[VoiceScored]:
-    """Give windows for spans of (seconds, voiced)."""
+    """Return windows for spans of (seconds, voiced)."""
     found: list[VoiceScored] = []
     for seconds, voiced in spans:
         for _ in range(round(seconds * RATE / WINDOW)):
@@ -34,7 +34,7 @@ def window(start: int, voiced: bool, echo: float = 0.0) -> VoiceScored:
 
 
 def feed(machine: TurnTaking, inputs: Iterable[TurnInput]) -> list[TurnOutput]:
-    """Give the machine all inputs; give all it says."""
+    """Return the machine all inputs; give all it says."""
     return list(_said(machine, inputs))
 
 
@@ -44,5 +44,5 @@ def _said(machine: TurnTaking, inputs: Iterable[TurnInput]) -> Iterator[TurnOutp
 
 
 def only(kind: type[T], outputs: Iterable[object]) -> list[T]:
-    """Give the outputs of one kind."""
+    """Return the outputs of one kind."""
     return [each for each in outputs if isinstance(each, kind)]

@@ -50,7 +50,7 @@ def loose_ends(sources: Mapping[str, str]) -> Iterator[Loose]:
 
 
 def _with_parents(program: Program, uses: Uses) -> set[tuple[str, str]]:
-    """Give the classes that are made, or inherited from by one that is."""
+    """Return the classes that are made, or inherited from by one that is."""
     found: set[tuple[str, str]] = set()
     for cls in program.classes():
         if (cls.module, cls.name) in uses.made | uses.parsed:
@@ -83,7 +83,7 @@ def _of_class(
 
 
 def _named_in_metadata(cls: Class) -> Iterator[str]:
-    """Give the fields that another field's metadata names, for whoever reads that."""
+    """Return the fields that another field's metadata names, for whoever reads that."""
     for line in cls.fields.values():
         match line.value:
             case ast.Call(func=ast.Name(id="field"), keywords=keywords):

@@ -49,14 +49,14 @@ class Expressions:
         self._notes = notes
 
     def kind(self, node: ast.expr, env: Env) -> Kind:
-        """Give what an expression stands for; note on the way what is read in it."""
+        """Return what an expression stands for; note on the way what is read in it."""
         how: Callable[[ast.expr, Env], Kind] = getattr(
             self, f"_{type(node).__name__.lower()}", self._others
         )
         return how(node, env)
 
     def quiet(self, node: ast.expr, env: Env) -> Kind:
-        """Give what an expression stands for, and note nothing."""
+        """Return what an expression stands for, and note nothing."""
         kept, self._notes.uses = self._notes.uses, Uses()
         try:
             return self.kind(node, dict(env))
@@ -64,11 +64,11 @@ class Expressions:
             self._notes.uses = kept
 
     def annotation(self, node: ast.expr | None) -> Kind:
-        """Give the kind that an annotation names."""
+        """Return the kind that an annotation names."""
         return self._annotations.read(node, self.module)
 
     def inside(self, kind: Kind) -> Kind:
-        """Give what is in something that holds others."""
+        """Return what is in something that holds others."""
         found = NOTHING
         for each in kind:
             match each:
@@ -101,7 +101,7 @@ class Expressions:
         return found
 
     def narrowed(self, test: ast.expr) -> Env:
-        """Give what a condition says of local names."""
+        """Return what a condition says of local names."""
         match test:
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
                 told = self.quiet(classes, {})
@@ -232,7 +232,7 @@ class Expressions:
         return found
 
     def _named(self, node: ast.keyword, several: Kind, env: Env) -> Kind:
-        """Give what a named argument is; a sorting asks its `key` about each of `several`."""
+        """Return what a named argument is; a sorting asks its `key` about each of `several`."""
         match node:
             case ast.keyword(
                 arg="key", value=ast.Lambda(args=ast.arguments(args=[one]), body=body)

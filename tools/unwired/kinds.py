@@ -59,7 +59,7 @@ class Annotations:
         self._program = program
 
     def read(self, node: ast.expr | None, module: str) -> Kind:
-        """Give the kind that an annotation in a module names."""
+        """Return the kind that an annotation in a module names."""
         match node:
             case None:
                 return UNKNOWN

@@ -87,7 +87,7 @@ class Program:
             self.modules[module.name] = module
 
     def classes(self) -> Iterator[Class]:
-        """Give every class that stands at the top of a module."""
+        """Return every class that stands at the top of a module."""
         for module in self.modules.values():
             yield from module.classes.values()
 
@@ -122,7 +122,7 @@ class Program:
         return frozenset(found)
 
     def home(self, module: str, name: str) -> str:
-        """Give the module in which a name that is known in `module` is made."""
+        """Return the module in which a name that is known in `module` is made."""
         here = self.modules[module]
         if name in here.imports and name not in here.classes:
             there, original = here.imports[name]
@@ -130,7 +130,7 @@ class Program:
         return module
 
     def children(self, cls: Class) -> list[Class]:
-        """Give the classes that inherit from this one directly."""
+        """Return the classes that inherit from this one directly."""
         return self._children.get((cls.module, cls.name), [])
 
     @cached_property
@@ -142,7 +142,7 @@ class Program:
         return found
 
     def parents(self, cls: Class) -> Iterator[Class]:
-        """Give a class and the product's own among its ancestors."""
+        """Return a class and the product's own among its ancestors."""
         yield cls
         for base in cls.bases:
             found = self.find(cls.module, base)

@@ -132,7 +132,7 @@ class Notebook:
 
 
 def opened(kind: Kind) -> Iterator[One | Itself]:
-    """Give the objects and classes that a kind is, or holds."""
+    """Return the objects and classes that a kind is, or holds."""
     for each in kind:
         match each:
             case Many(of=inner):

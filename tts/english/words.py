@@ -68,7 +68,7 @@ def _initials(match: re.Match[str]) -> Sequence[Part]:
 
 
 def _places(written: str) -> list[tuple[int, str]]:
-    """Give each letter or digit and its last position, the marks after it included."""
+    """Return each letter or digit and its last position, the marks after it included."""
     found: list[tuple[int, str]] = []
     for place, each in enumerate(written):
         if each.isalnum():

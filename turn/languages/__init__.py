@@ -10,13 +10,13 @@ from typing import Any
 
 
 def primary(language: str) -> str:
-    """Give the language of a tag: `en` of `en-US`."""
+    """Return the language of a tag: `en` of `en-US`."""
     return language.lower().replace("_", "-").partition("-")[0]
 
 
 @cache
 def lists(language: str) -> Mapping[str, Any]:
-    """Give the word lists of a language, nothing where there is no file.
+    """Return the word lists of a language, nothing where there is no file.
 
     `consent` and `forms` are tables.
     """

@@ -110,11 +110,11 @@ class BridgeBackend:
             self._socket.send(message)
 
     async def words(self, start: int, end: int) -> str | None:
-        """Give nothing: the model writes a turn down when it is over, if at all."""
+        """Return nothing: the model writes a turn down when it is over, if at all."""
         return None
 
     def done(self, at: int) -> float | None:
-        """Give nothing: a model that judges turns decides them."""
+        """Return nothing: a model that judges turns decides them."""
         return None
 
     def _keep(self, early: BackendCommand | AudioFrame) -> None:

@@ -121,7 +121,7 @@ def parse_sound(message: bytes, form: str) -> AgentAudio:
 
 
 def event(message: ModelMessage) -> BackendEvent | None:
-    """Give the event a message stands for; None for `ready`."""
+    """Return the event a message stands for; None for `ready`."""
     match message:
         case Ready():
             return None

@@ -152,7 +152,7 @@ class Cascade:
                 assert_never(command)
 
     async def words(self, start: int, end: int) -> str | None:
-        """Give the words of a stretch of the caller's sound, for turn-taking.
+        """Return the words of a stretch of the caller's sound, for turn-taking.
 
         They are kept: when the turn is found to have ended there, its transcript is ready.
         """
@@ -357,6 +357,6 @@ def _failed(part: Part, raised: BaseException) -> PartFailed:
 
 
 def _first(failures: ExceptionGroup[PartFailed]) -> PartFailed:
-    """Give the first failure of a group; what followed it is its consequence."""
+    """Return the first failure of a group; what followed it is its consequence."""
     failure = failures.exceptions[0]
     return _first(failure) if isinstance(failure, ExceptionGroup) else failure

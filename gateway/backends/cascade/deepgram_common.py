@@ -12,5 +12,5 @@ CLOSE_STREAM = '{"type": "CloseStream"}'
 
 
 def key_headers(api_key: str) -> Mapping[str, str]:
-    """Give the key as it is shown; never logged."""
+    """Return the key as it is shown; never logged."""
     return {"Authorization": f"Token {api_key}"}

@@ -190,7 +190,7 @@ class PartMaker:
     # --- what is wrong -----------------------------------------------------------------------
 
     def _key(self, variable: str, path: str) -> str:
-        """Give the secret of an environment variable; none where none is named."""
+        """Return the secret of an environment variable; none where none is named."""
         if not variable:
             return ""
         key = self.environment.get(variable, "")

@@ -43,7 +43,7 @@ class RecogniserStream(Protocol):
         """Take the next frame; must not block."""
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
-        """Give the words in [start, end) samples; raises OSError or TimeoutError on failure."""
+        """Return the words in [start, end) samples; raises OSError or TimeoutError on failure."""
 
     async def close(self) -> None:
         """Let go of everything."""
@@ -113,10 +113,10 @@ class LanguageModel(Protocol):
     """Thinks of what to say."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Give the reply as it comes; closing the iterator stops the generation."""
+        """Return the reply as it comes; closing the iterator stops the generation."""
 
     def elsewhere(self) -> LanguageModel:
-        """Give the same model for a request that runs beside another one: at another server,
+        """Return the same model for a request that runs beside another one: at another server,
         where it has several."""
 
 

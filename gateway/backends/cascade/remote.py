@@ -58,7 +58,7 @@ class Remote:
 
 
 async def events(response: httpx2.Response) -> AsyncGenerator[str, None]:
-    """Give the data of server-sent events, up to `[DONE]`; comments keep the line alive."""
+    """Return the data of server-sent events, up to `[DONE]`; comments keep the line alive."""
     async for line in response.aiter_lines():
         if not line.startswith("data:"):
             continue

@@ -19,7 +19,7 @@ class Inbound:
         self._notes: list[str] = []
 
     def caller(self, *messages: str) -> list[str]:
-        """Give what of the caller's sound and its marks is sent now."""
+        """Return what of the caller's sound and its marks is sent now."""
         if not self._unanswered:
             return list(messages)
         self._sound += messages
@@ -27,7 +27,7 @@ class Inbound:
         return []
 
     def note(self, message: str, *, speaking: bool) -> list[str]:
-        """Give a note if it is sent now."""
+        """Return a note if it is sent now."""
         if not speaking and not self._unanswered:
             return [message]
         self._notes.append(message)

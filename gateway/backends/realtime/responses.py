@@ -56,7 +56,7 @@ class Responses:
         return [] if response.by_server else self._next()
 
     def cancel(self, reply: int) -> list[str]:
-        """Give a reply up."""
+        """Return a reply up."""
         self._wanted = deque(one for one in self._wanted if one.reply != reply)
         alive = self.alive
         if alive is None or alive.reply != reply or alive.void:
@@ -91,7 +91,7 @@ class Responses:
         return []
 
     def done(self, body: wire.ResponseBody) -> Response | None:
-        """Give the one that is over; None: it was alive for nobody."""
+        """Return the one that is over; None: it was alive for nobody."""
         alive = self.alive
         if alive is None or alive.id not in ("", body.id) or body.id in self._gone:
             return None

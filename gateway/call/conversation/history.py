@@ -92,7 +92,7 @@ class History:
         self._slots.append(_Slot(entry))
 
     def entries(self, without: int = 0) -> tuple[Entry, ...]:
-        """Give what stands now, but for one turn of the caller's."""
+        """Return what stands now, but for one turn of the caller's."""
         left = self._caller[1] if self._caller is not None and self._caller[0] == without else None
         return tuple(
             slot.entry

@@ -99,7 +99,7 @@ class Replies:
         return self.draft
 
     def take_draft(self) -> Reply | None:
-        """Give the draft, if there is one, and keep none."""
+        """Return the draft, if there is one, and keep none."""
         draft, self.draft = self.draft, None
         return draft
 

@@ -80,7 +80,7 @@ class Utterance:
 
     @property
     def question(self) -> str:
-        """Give its last question, without the sentences before it."""
+        """Return its last question, without the sentences before it."""
         end = max(self.text.rfind(mark) for mark in MARKS) + 1
         return re.split(r"[.!?？؟]\s+", self.text[:end].strip())[-1]
 
@@ -94,7 +94,7 @@ class Utterance:
         return False
 
     def _asked(self, queued_seconds: float) -> list[tuple[float, bool]]:
-        """Give where its questions end, in seconds, and whether nothing follows."""
+        """Return where its questions end, in seconds, and whether nothing follows."""
         if self.words:
             for index in range(self._read, len(self.words)):
                 if ends_asking(self.words[index].text):
@@ -108,7 +108,7 @@ class Utterance:
         return [(end * pace, end >= length) for end in ends]
 
     def heard_text(self, heard_seconds: float, queued_seconds: float) -> str:
-        """Give the words of which at least half had sounded after `heard_seconds`.
+        """Return the words of which at least half had sounded after `heard_seconds`.
 
         Where the voice gave no word times, by proportion of the sound there is so far.
         """
@@ -132,7 +132,7 @@ class Speech:
         self._last_id = 0
 
     def new_id(self) -> int:
-        """Give the next utterance id."""
+        """Return the next utterance id."""
         self._last_id += 1
         return self._last_id
 

@@ -41,7 +41,7 @@ class TurnClock:
         self.draft_started = _maybe(self.draft_started, since, until)
 
     def stages(self) -> dict[str, float]:
-        """Give the length of each stage in seconds; they sum to `response`."""
+        """Return the length of each stage in seconds; they sum to `response`."""
         moments = (
             self.decided,
             self.transcript,

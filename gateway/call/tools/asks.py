@@ -72,11 +72,11 @@ class Ask:
         return self.of.spec
 
     def request(self) -> Entry:
-        """Give its place in the history."""
+        """Return its place in the history."""
         return Entry("tool_ask", ask=self.run, name=self.name, data=self.arguments)
 
     def response(self) -> Entry:
-        """Give what the history says of its answer."""
+        """Return what the history says of its answer."""
         return Entry("tool_result", ask=self.run, name=self.name, data=self.result)
 
     def finish(self, result: Json, outcome: Outcome | Literal["proposed"], now: float) -> None:
@@ -155,7 +155,7 @@ class Asks:
     # --- rounds: what one message of the model asks for ------------------------------------------
 
     def round(self, reply: int) -> _Round:
-        """Give the present round of a reply."""
+        """Return the present round of a reply."""
         return self._rounds.get(reply, _Round())
 
     def next_round(self, reply: int) -> None:

@@ -86,7 +86,7 @@ class AtWork:
         return bool(self._deeds.unfinished())
 
     def _over(self, deed: Deed, now: float) -> Effects:
-        """Give a write's outcome to those who wait for it, and begin the next one."""
+        """Return a write's outcome to those who wait for it, and begin the next one."""
         waiting = self._asks.waiting_for(deed)
         for at, ask in enumerate(waiting):
             ask.finish({**deed.result, "repeated": True} if at else deed.result, deed.outcome, now)
@@ -128,7 +128,7 @@ def _run(deed: Deed) -> RunTool:
 
 
 def _id(deed: Deed) -> str:
-    """Give the id of the request that stands in the history for a deed the caller agreed to."""
+    """Return the id of the request that stands in the history for a deed the caller agreed to."""
     return f"{deed.run}-yes"
 
 

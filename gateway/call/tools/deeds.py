@@ -93,7 +93,7 @@ class Deeds:
         return None
 
     def next(self) -> Deed | None:
-        """Give the deed whose turn it is; None: another is at work, or none is left."""
+        """Return the deed whose turn it is; None: another is at work, or none is left."""
         for deed in self._all:
             if deed.state == "running":
                 return None

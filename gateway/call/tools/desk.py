@@ -176,7 +176,7 @@ class ToolDesk:
         return bool(self._asks.unanswered(reply))
 
     def entries(self, reply: int) -> tuple[Entry, ...]:
-        """Give what a draft's own history has of its tools: each request, then each result."""
+        """Return what a draft's own history has of its tools: each request, then each result."""
         asks = [ask for ask in self._asks.of(reply) if ask.draft]
         requests = [ask.request() for ask in asks]
         return (*requests, *(ask.response() for ask in asks if ask.answered))

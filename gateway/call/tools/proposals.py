@@ -80,7 +80,7 @@ class Proposals:
         return made
 
     def judged(self, ask: Ask) -> Proposal | None:
-        """Give the open proposal, where its answer is in the very turn that a request answers."""
+        """Return the open proposal, where its answer is in the very turn that a request answers."""
         made = self.open
         return made if made is not None and made.answered_by == ask.reply else None
 

@@ -36,7 +36,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def number(
     low: float, high: float = math.inf, *, above: bool = False, of: str = "a number"
 ) -> Callable[[str], float]:
-    """Give what reads a number from `low` to `high`; `above`: more than `low`."""
+    """Return what reads a number from `low` to `high`; `above`: more than `low`."""
     least = f"more than {low:g}" if above else f"at least {low:g}"
     allowed = f"{of} of {least}" if math.isinf(high) else f"{of} from {low:g} to {high:g}"
 
@@ -53,7 +53,7 @@ def number(
 
 
 def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
-    """Give what reads a whole number from `low` to `high`."""
+    """Return what reads a whole number from `low` to `high`."""
     few = f"from {low} to {high}" if high < 2**31 - 1 else f"of at least {low}"
 
     def read(text: str) -> int:

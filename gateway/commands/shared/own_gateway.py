@@ -11,6 +11,6 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 def address_of(server: ServerSettings) -> str:
-    """Give the address of the HTTP port, without a path."""
+    """Return the address of the HTTP port, without a path."""
     host = EVERYWHERE.get(server.host, server.host)
     return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"

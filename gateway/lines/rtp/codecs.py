@@ -52,7 +52,7 @@ def _maps(media: Media) -> dict[int, str]:
 
 
 def remote_formats(media: Media) -> list[tuple[int, Codec]]:
-    """Give the codecs of a media line that are known here, in its order.
+    """Return the codecs of a media line that are known here, in its order.
 
     A static number needs no rtpmap (RFC 3551, section 6); a number that an rtpmap names is what
     the rtpmap says.
@@ -76,7 +76,7 @@ KEYS_CLOCK = 8000
 
 
 def keys_format(media: Media, clock: int) -> tuple[int, int] | None:
-    """Give the payload type of telephone-event and its clock.
+    """Return the payload type of telephone-event and its clock.
 
     That is the sound's clock (RFC 4733, section 2.1), else the one that everybody has.
     """

@@ -127,7 +127,7 @@ def coder_for(codec: Codec, rate: int, bitrate: int = OPUS_BITS) -> Coder:
 
 
 def playout_form(codec: Codec) -> WireForm:
-    """Give the form in which playout holds the sound of a call that began with this codec."""
+    """Return the form in which playout holds the sound of a call that began with this codec."""
     if codec.name in ("pcmu", "pcma"):
         return wire_form(codec.name, codec.rate)
     return wire_form("l16", codec.rate)

@@ -94,7 +94,7 @@ class KeyWriter:
         return self._press is not None or bool(self._waiting)
 
     def tick(self, timestamp: int) -> KeyPacket | None:
-        """Give the packet of this 20 ms, in place of sound; None: sound may go."""
+        """Return the packet of this 20 ms, in place of sound; None: sound may go."""
         if self._press is None:
             if self._rest > 0:
                 self._rest -= self._step

@@ -99,7 +99,7 @@ class Negotiation:
     # --- our offer
 
     def offer(self) -> bytes:
-        """Give an offer: the first, or the present state again with our wish (section 8)."""
+        """Return an offer: the first, or the present state again with our wish (section 8)."""
         if self._description is None:
             media: tuple[Media, ...] = (self._first_offer(),)
         else:
@@ -142,7 +142,7 @@ class Negotiation:
             raise
 
     def fork(self) -> Negotiation:
-        """Give an independent copy, for another branch that answers the same offer."""
+        """Return an independent copy, for another branch that answers the same offer."""
         return copy(self)
 
     def withdraw(self) -> None:
@@ -316,7 +316,7 @@ def _keys_lines(number: int, clock: int) -> list[tuple[str, str | None]]:
 
 
 def _ptime(media: Media, ours: int) -> int:
-    """Give how many milliseconds they want in a packet: 10 to 60, in steps of 10."""
+    """Return how many milliseconds they want in a packet: 10 to 60, in steps of 10."""
     asked = media.get("ptime") or ""
     wanted = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else ours
     most = media.get("maxptime") or ""
@@ -326,7 +326,7 @@ def _ptime(media: Media, ours: int) -> int:
 
 
 def _direction(description: Description, media: Media) -> Direction:
-    """Give their direction; address 0.0.0.0 is the hold of RFC 2543 (RFC 3264, section 8.4)."""
+    """Return their direction; address 0.0.0.0 is the hold of RFC 2543 (RFC 3264, section 8.4)."""
     direction = description.direction_of(media)
     if is_nowhere(description.host_of(media)):
         return "sendonly" if direction in ("sendrecv", "sendonly") else "inactive"
@@ -338,7 +338,7 @@ def _direction_of_media(media: Media) -> Direction:
 
 
 def _meet(wish: Direction, theirs: Direction) -> Direction:
-    """Give our direction: what we wish and they allow (RFC 3264, section 6.1)."""
+    """Return our direction: what we wish and they allow (RFC 3264, section 6.1)."""
     allowed = MIRROR[theirs]
     sends = wish in ("sendrecv", "sendonly") and allowed in ("sendrecv", "sendonly")
     hears = wish in ("sendrecv", "recvonly") and allowed in ("sendrecv", "recvonly")
@@ -353,7 +353,7 @@ def _with_direction(media: Media, direction: Direction) -> Media:
 
 
 def _rtcp_address(host: str, media: Media) -> tuple[str, int]:
-    """Give where RTCP goes: `a=rtcp` (RFC 3605), or the next port."""
+    """Return where RTCP goes: `a=rtcp` (RFC 3605), or the next port."""
     port, *address = (media.get("rtcp") or "").split()[:4] or [""]
     if port.isascii() and port.isdigit() and 0 < int(port[:6]) <= 65535:
         return (address[2] if len(address) == 3 else host, int(port))

@@ -41,7 +41,7 @@ class Packet:
         return cls(second & 0x7F, sequence, timestamp, ssrc, data[begin:end], bool(second & 0x80))
 
     def encode(self) -> bytes:
-        """Give the wire form."""
+        """Return the wire form."""
         second = self.type | (0x80 if self.marker else 0)
         header = _HEADER.pack(0x80, second, self.sequence, self.timestamp, self.ssrc)
         return header + self.payload

@@ -45,7 +45,7 @@ class Receiver:
         return self._reception.buffer.counts if self._reception else None
 
     def totals(self) -> tuple[int, int, int]:
-        """Give packets received, expected and late over all sources."""
+        """Return packets received, expected and late over all sources."""
         present, past = self.counts, self._past
         if present is None:
             return past
@@ -57,17 +57,17 @@ class Receiver:
 
     @property
     def concealed(self) -> float:
-        """Give how much sound was made up, in seconds."""
+        """Return how much sound was made up, in seconds."""
         present = self._reception.concealer.concealed if self._reception else 0
         return (self._concealed + present) / self.rate
 
     @property
     def target(self) -> float:
-        """Give the depth the jitter buffer aims at, in seconds."""
+        """Return the depth the jitter buffer aims at, in seconds."""
         return self._reception.buffer.target if self._reception else 0.0
 
     def depth(self, now: float) -> float:
-        """Give the delay that the jitter buffer adds now, in seconds."""
+        """Return the delay that the jitter buffer adds now, in seconds."""
         return self._reception.buffer.depth(now) if self._reception else 0.0
 
     def push(self, packet: Packet, codec: Codec, now: float) -> None:
@@ -107,7 +107,7 @@ class Receiver:
         )
 
     def pull(self, now: float) -> AudioFrame | None:
-        """Give the next 20 ms; None before there was anything at all."""
+        """Return the next 20 ms; None before there was anything at all."""
         if self._reception is None:
             return None
         frame = self._reception.pull(now)

@@ -35,7 +35,7 @@ class Quality:
     "estimated mean opinion score of what we hear, 1 to 4.5"
 
     def document(self) -> dict[str, float]:
-        """Give the figures for the call log, times in seconds."""
+        """Return the figures for the call log, times in seconds."""
         figures = {
             "received": self.received,
             "lost": self.lost,
@@ -103,7 +103,7 @@ class Reports:
         return self._far_loss
 
     def due(self, now: float) -> list[bytes]:
-        """Give a report when it is time for one."""
+        """Return a report when it is time for one."""
         if self._next is None or now >= self._next:
             first = self._next is None
             self._next = now + rtcp.INTERVAL * (0.5 + self._draw(1000) / 1000)
@@ -144,7 +144,7 @@ class Reports:
         )
 
     def _fraction(self, expected: int, received: int) -> int:
-        """Give the share lost since the last report (RFC 3550, appendix A.3)."""
+        """Return the share lost since the last report (RFC 3550, appendix A.3)."""
         since = expected - self._before[0]
         lost = since - (received - self._before[1])
         self._before = (expected, received)

@@ -47,17 +47,17 @@ class Report:
 
 
 def ntp_time(wall: float) -> int:
-    """Give the 64 bits of a wall clock time."""
+    """Return the 64 bits of a wall clock time."""
     return int((wall + NTP_EPOCH) * 4294967296) & 0xFFFFFFFFFFFFFFFF
 
 
 def middle(ntp: int) -> int:
-    """Give the middle 32 bits."""
+    """Return the middle 32 bits."""
     return (ntp >> 16) & 0xFFFFFFFF
 
 
 def round_trip(block: Block, now: int) -> float | None:
-    """Give the round trip in seconds (section 6.4.1); `now` is 64 bits of NTP time."""
+    """Return the round trip in seconds (section 6.4.1); `now` is 64 bits of NTP time."""
     if not block.last:
         return None
     units = (middle(now) - block.last - block.delay) & 0xFFFFFFFF
@@ -78,7 +78,7 @@ def _block(block: Block) -> bytes:
 
 
 def encode(report: Report, cname: str) -> bytes:
-    """Give a compound packet: report, CNAME and, at the end, BYE (section 6.1)."""
+    """Return a compound packet: report, CNAME and, at the end, BYE (section 6.1)."""
     body = struct.pack("!I", report.ssrc)
     kind = RECEIVER
     if report.ntp is not None:

@@ -44,11 +44,11 @@ class Media:
     attributes: Attributes = ()
 
     def get(self, name: str) -> str | None:
-        """Give the first value of an attribute; "" for a flag, None when it is absent."""
+        """Return the first value of an attribute; "" for a flag, None when it is absent."""
         return next((value or "" for key, value in self.attributes if key == name), None)
 
     def all(self, name: str) -> list[str]:
-        """Give every value of an attribute."""
+        """Return every value of an attribute."""
         return [value for key, value in self.attributes if key == name and value]
 
 
@@ -73,11 +73,11 @@ class Description:
         return reader.result()
 
     def host_of(self, media: Media) -> str:
-        """Give the address that a media line is received at."""
+        """Return the address that a media line is received at."""
         return media.host or self.host
 
     def direction_of(self, media: Media) -> Direction:
-        """Give the direction as its sender means it; a media line's own one wins."""
+        """Return the direction as its sender means it; a media line's own one wins."""
         for attributes in (media.attributes, self.attributes):
             for direction in DIRECTIONS:
                 if any(key == direction for key, _ in attributes):
@@ -85,7 +85,7 @@ class Description:
         return "sendrecv"
 
     def encode(self) -> bytes:
-        """Give the wire form."""
+        """Return the wire form."""
         origin = self.origin
         family = "IP6" if ":" in self.host else "IP4"
         lines = [
@@ -104,7 +104,7 @@ class Description:
         return ("\r\n".join(lines) + "\r\n").encode()
 
     def with_version(self, version: int) -> Description:
-        """Give the same with another version."""
+        """Return the same with another version."""
         return replace(self, origin=replace(self.origin, version=version))
 
 
@@ -143,7 +143,7 @@ class _Reader:
                 pass  # b=, t=, k= and what is still to be invented say nothing here
 
     def result(self) -> Description:
-        """Give the description."""
+        """Return the description."""
         return Description(self._origin, self._host, tuple(self._media), tuple(self._attributes))
 
     def _connect(self, host: str) -> None:

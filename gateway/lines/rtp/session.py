@@ -94,24 +94,24 @@ class RtpSession:
         return self._reports.receive(data, now)
 
     def hear(self, now: float) -> AudioFrame | None:
-        """Give the caller's next 20 ms; None before there was anything at all."""
+        """Return the caller's next 20 ms; None before there was anything at all."""
         return self.receiver.pull(now)
 
     # --- out
 
     def tick(self, now: float, payloads: Sequence[bytes], more: bool) -> list[bytes]:
-        """Give the packets of these 20 ms; `more` says that sound waits for its moment."""
+        """Return the packets of these 20 ms; `more` says that sound waits for its moment."""
         return self.sounder.tick(now, payloads, more)
 
     def report(self, now: float) -> list[bytes]:
-        """Give a report when it is time for one."""
+        """Return a report when it is time for one."""
         if now - self._told_loss > LOSS_SECONDS:
             self._told_loss = now
             self.sounder.expect_loss(self._reports.far_loss)
         return self._reports.due(now)
 
     def goodbye(self, now: float) -> bytes:
-        """Give the last report (RFC 3550, section 6.6)."""
+        """Return the last report (RFC 3550, section 6.6)."""
         return self._reports.build(now, goodbye=True)
 
     # --- figures

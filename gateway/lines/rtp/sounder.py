@@ -96,7 +96,7 @@ class Sounder:
         self._paused = True
 
     def tick(self, now: float, payloads: Sequence[bytes], more: bool) -> list[bytes]:
-        """Give the packets of these 20 ms; `more` says that sound waits for its moment."""
+        """Return the packets of these 20 ms; `more` says that sound waits for its moment."""
         if self._start is None:
             self._start, self.sent = now, 0
             self.sender.mark()
@@ -129,7 +129,7 @@ class Sounder:
         return self._coder.encode(self._form.decode(payload))
 
     def _quiet(self) -> bytes:
-        """Give the payload of 20 ms of silence."""
+        """Return the payload of 20 ms of silence."""
         if self._silent < SILENT_AFTER:
             self._silent += 1
             self._settled = self._recode(self._form.silence(self._form.rate // 50))
@@ -151,7 +151,7 @@ class Sounder:
         return out
 
     def _event(self) -> list[bytes]:
-        """Give the packet of the key that is pressed, beside the sound."""
+        """Return the packet of the key that is pressed, beside the sound."""
         kind = self._sending.keys
         if kind is None or not self.keys.busy:
             return []

@@ -146,7 +146,7 @@ class RtpStream:
                 self._rtcp = source
 
     def hear(self, now: float) -> AudioFrame | None:
-        """Give the next 20 ms of the caller; None before the first packet."""
+        """Return the next 20 ms of the caller; None before the first packet."""
         frame = self.session.hear(now)
         if frame is None or self.hears:
             return frame

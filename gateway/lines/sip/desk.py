@@ -79,11 +79,11 @@ class Desk:
         return tuple(self._members.values())
 
     def get(self, key: CallKey) -> Member | None:
-        """Give a call, while it lasts."""
+        """Return a call, while it lasts."""
         return self._members.get(key)
 
     def of(self, leg: SipLeg) -> Member | None:
-        """Give the call that a leg is on now."""
+        """Return the call that a leg is on now."""
         return self._members.get(self._legs.get(leg, ("", "")))
 
     # --- beginning

@@ -115,7 +115,7 @@ def _trunk(order: DialOrder, settings: SipSettings) -> tuple[str, TrunkSettings 
 
 
 def _domain(trunk: TrunkSettings) -> str:
-    """Give the domain of a trunk's account."""
+    """Return the domain of a trunk's account."""
     if trunk.aor:
         return trunk.aor.rpartition("@")[2].partition(";")[0]
     return parse_uri(trunk.proxy).host if trunk.proxy else ""

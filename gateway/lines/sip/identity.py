@@ -16,7 +16,7 @@ _TOLD = ("p-asserted-identity", "diversion", "history-info", "reason", "user-age
 
 
 def number_of(uri: str) -> str:
-    """Give the number or name a URI calls, `+` and digits without visual separators."""
+    """Return the number or name a URI calls, `+` and digits without visual separators."""
     try:
         parsed = parse_uri(uri)
     except ValueError:
@@ -28,12 +28,12 @@ def number_of(uri: str) -> str:
 
 
 def called_number(request: Request) -> str:
-    """Give whom a call is for: the Request-URI's user, else To's."""
+    """Return whom a call is for: the Request-URI's user, else To's."""
     return number_of(request.uri) or number_of(to_of(request).uri)
 
 
 def caller_of(request: Request, trusted: bool) -> str:
-    """Give who calls: what a trusted network asserts, else what From says (RFC 3325)."""
+    """Return who calls: what a trusted network asserts, else what From says (RFC 3325)."""
     if trusted:
         for name in ("P-Asserted-Identity", "Remote-Party-ID"):
             found = _first(request.headers.getlist(name))
@@ -51,7 +51,7 @@ def _first(values: list[str]) -> NameAddr | None:
 
 
 def variables(request: Request, **more: str) -> dict[str, str]:
-    """Give the headers an agent may want: identity, diversion, and everything of one's own."""
+    """Return the headers an agent may want: identity, diversion, and everything of one's own."""
     found: dict[str, str] = {}
     for name in request.headers.names():
         lower = name.lower()

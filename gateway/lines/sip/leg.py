@@ -168,7 +168,7 @@ class SipLeg:
         self._control.transfer_leg(self, target, summary)
 
     def behind(self) -> float:
-        """Give nothing: how long sound was on its way is not measured here."""
+        """Return nothing: how long sound was on its way is not measured here."""
         return 0.0
 
     def hang_up(self, reason: str) -> None:

@@ -30,7 +30,7 @@ class Loop:
         self._at = 0
 
     def next(self) -> bytes:
-        """Give the next frame."""
+        """Return the next frame."""
         end = self._at + self._size
         piece = (self._sound[self._at : end] + self._sound)[: self._size]
         self._at = end % len(self._sound)
@@ -39,7 +39,7 @@ class Loop:
 
 @lru_cache(maxsize=8)
 def music(path: Path | None) -> bytes:
-    """Give a loop of 16-bit samples at 8000 Hz; raises StartFailed where a file is no use."""
+    """Return a loop of 16-bit samples at 8000 Hz; raises StartFailed where a file is no use."""
     if path is None:
         return _notes()
     if not path.is_file():

@@ -33,7 +33,7 @@ PRIVATE = (
 
 
 def secret(text: str) -> str:
-    """Give a password, or what the environment has under `$NAME`."""
+    """Return a password, or what the environment has under `$NAME`."""
     return os.environ.get(text[1:], "") if text.startswith("$") else text
 
 

@@ -107,7 +107,7 @@ class TwilioLeg:
         self._in_thread("transfer", ask, self._transferred)
 
     def behind(self) -> float:
-        """Give nothing: how long sound was on its way is not measured here."""
+        """Return nothing: how long sound was on its way is not measured here."""
         return 0.0
 
     def hang_up(self, reason: str) -> None:

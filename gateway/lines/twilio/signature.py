@@ -77,7 +77,7 @@ class Signatures:
         return "the signature does not match; is public_url as in the Twilio console?"
 
     def urls(self, request: Request) -> Iterator[str]:
-        """Give the URLs Twilio may have called: proxies change scheme, host and port on the way.
+        """Return the URLs Twilio may have called: proxies change scheme, host and port on the way.
 
         Without the secret none of them can be signed, so that trying several gives nothing away;
         the path, which says what was asked for, is always the request's own.
@@ -108,7 +108,7 @@ class Signatures:
 
 
 def _spellings(target: str) -> Iterator[str]:
-    """Give the ways in which a path and query may have been written when they were signed.
+    """Return the ways in which a path and query may have been written when they were signed.
 
     Twilio signs some URLs before it escapes them, and others after somebody else unescaped them
     (twilio-node, pull request 621).

@@ -42,7 +42,7 @@ class Tickets:
             self._waiting.popitem(last=False)
 
     def take(self, token: str, call_sid: str, now: float) -> Ticket | str:
-        """Give the ticket and forget it; else say why there is none.
+        """Return the ticket and forget it; else say why there is none.
 
         A token shown for another call is spent: whoever shows it does not get a second try.
         """

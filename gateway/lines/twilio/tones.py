@@ -22,7 +22,7 @@ AMPLITUDE = 0.2
 
 
 def keys_as_sound(keys: str, form: WireForm) -> list[bytes]:
-    """Give each key's tone and pause in wire form; what is no key is left out."""
+    """Return each key's tone and pause in wire form; what is no key is left out."""
     time = np.arange(round(form.rate * TONE_SECONDS)) / form.rate
     pause = form.silence(round(form.rate * PAUSE_SECONDS))
     sounds = []

@@ -25,7 +25,7 @@ def connect(url: str, token: str, status_url: str) -> str:
 
 
 def shown_number(caller: str, ours: str, settings: TwilioSettings) -> str:
-    """Give the number that a Dial shows; empty: Twilio shows the caller's own.
+    """Return the number that a Dial shows; empty: Twilio shows the caller's own.
 
     Twilio refuses a Dial without one where the caller is no telephone: then it is the number that
     they called.

@@ -149,7 +149,7 @@ class WebrtcLeg:
         self.notice(refusal)
 
     def behind(self) -> float:
-        """Give by how many seconds what is heard lies behind when it was spoken."""
+        """Return by how many seconds what is heard lies behind when it was spoken."""
         way = (self.stream.round_trip or 0.0) / 2
         return self.stream.depth(self._loop.time()) + way
 

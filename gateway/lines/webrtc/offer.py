@@ -145,7 +145,7 @@ def _is_open(media: Media) -> bool:
 
 
 def _bundle(offer: Description) -> list[str]:
-    """Give the mids of the sections that share one transport."""
+    """Return the mids of the sections that share one transport."""
     groups = (v.split() for k, v in offer.attributes if k == "group" and v)
     return next((mids for kind, *mids in groups if kind == "BUNDLE"), [])
 
@@ -167,7 +167,7 @@ def _choose(audio: Media, codecs: Sequence[str]) -> tuple[Codec, int]:
 
 
 def _attribute(offer: Description, media: Media, name: str) -> str | None:
-    """Give an attribute of a section, of the one whose transport it shares, or of the session."""
+    """Return an attribute of a section, of the one whose transport it shares, or of the session."""
     value = media.get(name)
     mids = _bundle(offer)
     if value is None and media.get("mid") in mids:

@@ -47,7 +47,7 @@ class Certificates:
         self._certificate: RTCCertificate | None = None
 
     def current(self) -> RTCCertificate:
-        """Give the certificate for a new call."""
+        """Return the certificate for a new call."""
         now = datetime.now(UTC)
         if self._certificate is None or now - self._made > CERTIFICATE_LIFE:
             self._certificate, self._made = RTCCertificate.generateCertificate(), now

@@ -19,7 +19,7 @@ class IceServer:
     credential: str = ""
 
     def document(self) -> dict[str, str]:
-        """Give it as `RTCPeerConnection` takes it."""
+        """Return it as `RTCPeerConnection` takes it."""
         document = {"urls": self.urls}
         if self.username:
             document |= {"username": self.username, "credential": self.credential}
@@ -38,7 +38,7 @@ class IceServer:
 
 
 def ice_servers(settings: WebrtcSettings, name: str, wall: float) -> list[IceServer]:
-    """Give the servers for one call; `wall` is the time of day, `name` says whose call it is.
+    """Return the servers for one call; `wall` is the time of day, `name` says whose call it is.
 
     TURN passwords are made as coturn's `use-auth-secret` checks them after
     draft-uberti-behave-turn-rest:

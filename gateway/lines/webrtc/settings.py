@@ -98,6 +98,6 @@ class WebrtcSettings:
         return None
 
     def hosts(self) -> tuple[tuple[str, str], ...]:
-        """Give what is offered and what is bound for it."""
+        """Return what is offered and what is bound for it."""
         pairs = (entry.partition("/") for entry in self.addresses)
         return tuple((public, local or public) for public, _, local in pairs)

@@ -54,7 +54,7 @@ class Signalling:
         self._doors = doors
 
     def routes(self) -> list[Route]:
-        """Give the routes to mount at the root of the application."""
+        """Return the routes to mount at the root of the application."""
         return [
             Route("/webrtc/tokens", self.tokens, methods=["POST"]),
             Route("/webrtc/{agent}", self.agent, methods=["POST", "GET", "OPTIONS"]),
@@ -218,7 +218,7 @@ class Signalling:
     # --- the site's own server -------------------------------------------------------------------
 
     async def tokens(self, request: Request) -> Response:
-        """Give a pass to whoever shows the key."""
+        """Return a pass to whoever shows the key."""
         access = self._calls.access
         if self._doors.judge(table.TOKENS, request.headers) is None:
             if not access.settings.api_key:
@@ -251,7 +251,7 @@ class Signalling:
         return ice_servers(self._calls.settings, name, time.time())
 
     def _hosts(self, request: Request) -> Hosts:
-        """Give the configured addresses, or the one that the request came to."""
+        """Return the configured addresses, or the one that the request came to."""
         if configured := self._calls.settings.hosts():
             return configured
         host = str((request.scope.get("server") or ("127.0.0.1", 0))[0])

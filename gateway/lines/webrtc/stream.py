@@ -44,7 +44,7 @@ class PageStream:
     # --- out -----------------------------------------------------------------------------------
 
     def tick(self, now: float, chunks: Sequence[Chunk], waiting: bool) -> list[bytes]:
-        """Give the packets of these 20 ms; `waiting` says that sound waits for its moment."""
+        """Return the packets of these 20 ms; `waiting` says that sound waits for its moment."""
         sounder, timeline = self._session.sounder, self._timeline
         sent, jumped = sounder.sent, sounder.jumped
         packets = self._session.tick(now, [chunk.payload for chunk in chunks], waiting)
@@ -58,11 +58,11 @@ class PageStream:
         return packets
 
     def report(self, now: float) -> list[bytes]:
-        """Give a report when it is time for one."""
+        """Return a report when it is time for one."""
         return self._session.report(now)
 
     def goodbye(self, now: float) -> bytes:
-        """Give the last report."""
+        """Return the last report."""
         return self._session.goodbye(now)
 
     # --- in ------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class PageStream:
         self._session.take_report(data, now)
 
     def hear(self, now: float) -> AudioFrame | None:
-        """Give the visitor's next 20 ms; None before there was anything at all."""
+        """Return the visitor's next 20 ms; None before there was anything at all."""
         return self._session.hear(now)
 
     # --- figures ---------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class PageStream:
         return self._session
 
     def depth(self, now: float) -> float:
-        """Give the delay that the jitter buffer adds now, in seconds."""
+        """Return the delay that the jitter buffer adds now, in seconds."""
         return self._session.receiver.depth(now)
 
     def rendered(self, timestamp: int, when: float) -> Rendered | None:

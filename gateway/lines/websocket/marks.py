@@ -23,14 +23,14 @@ class MarkPlan:
         self._unmarked: Chunk | None = None
 
     def before(self, chunk: Chunk) -> Mark | None:
-        """Give the mark that must go before a chunk: that of another utterance's end."""
+        """Return the mark that must go before a chunk: that of another utterance's end."""
         last = self._unmarked
         if last is None or last.utterance == chunk.utterance:
             return None
         return self.rest()
 
     def after(self, chunk: Chunk) -> Mark | None:
-        """Give the mark that follows a chunk, if one does."""
+        """Return the mark that follows a chunk, if one does."""
         whose = chunk.utterance, chunk.generation
         first, self._whose = whose != self._whose, whose
         self._since += chunk.end - chunk.start
@@ -41,7 +41,7 @@ class MarkPlan:
         return None
 
     def rest(self) -> Mark | None:
-        """Give the mark for what was sent since the last one, now that sending pauses."""
+        """Return the mark for what was sent since the last one, now that sending pauses."""
         last = self._unmarked
         self.forget()
         return None if last is None else last.mark

@@ -228,7 +228,7 @@ class MediaSocket(WSListener):
 
 
 def _number(code: WSCloseCode) -> int:
-    """Give a close code as the number it is; picows' type stubs hide that."""
+    """Return a close code as the number it is; picows' type stubs hide that."""
     return int(cast(int, code))
 
 

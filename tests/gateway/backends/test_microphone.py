@@ -37,12 +37,12 @@ def sound(messages: str | Iterable[str] | None) -> bytes:
 
 
 def coded(number: int) -> bytes:
-    """Give the codes of a frame: each of the 256 comes, and no two frames are alike."""
+    """Return the codes of a frame: each of the 256 comes, and no two frames are alike."""
     return bytes((37 * number + sample) % 256 for sample in range(FRAME))
 
 
 def frame(number: int, codec: str = "pcmu") -> AudioFrame:
-    """Give the frame of a number; without a codec it is silence that never came."""
+    """Return the frame of a number; without a codec it is silence that never came."""
     start = START + number * FRAME
     if not codec:
         return AudioFrame(bytes(2 * FRAME), RATE, start)

@@ -12,7 +12,7 @@ RATE = 8000
 
 
 def stream(*spans: tuple[float, int]) -> ContinuousStream:
-    """Give a stream that heard (seconds, amplitude) of noise."""
+    """Return a stream that heard (seconds, amplitude) of noise."""
     made = np.random.default_rng(1)
     heard = ContinuousStream(RATE)
     for seconds, amplitude in spans:

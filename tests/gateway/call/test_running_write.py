@@ -83,7 +83,7 @@ def caller_of(tool: str, **lines: Any) -> Caller:
 
 
 def cut_ins(caller: Caller) -> list[dict[str, Any]]:
-    """Give what was interrupted by the caller's voice, not by their hanging up."""
+    """Return what was interrupted by the caller's voice, not by their hanging up."""
     return [each for each in caller.log.of("interrupted") if each["evidence"] != "hang-up"]
 
 

@@ -17,7 +17,7 @@ from media.playout import Position
 
 
 def tone(seconds: float, hertz: int = 440) -> bytes:
-    """Give a tone at 8 kHz, loud from its first sample."""
+    """Return a tone at 8 kHz, loud from its first sample."""
     time = np.arange(round(seconds * 8000)) / 8000
     return np.rint(8000 * np.cos(2 * np.pi * hertz * time)).astype("<i2").tobytes()
 

@@ -17,7 +17,7 @@ TOKEN = "t" * 30
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give a user's home in which no gateway ever ran."""
+    """Return a user's home in which no gateway ever ran."""
     monkeypatch.delenv(VARIABLE)
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

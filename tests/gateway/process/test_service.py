@@ -67,7 +67,7 @@ async def turned_away(to: GatewayProcess) -> bool:
 
 
 def reason(lines: list[LogLine]) -> list[tuple[str, str]]:
-    """Give how calls ended, by the log."""
+    """Return how calls ended, by the log."""
     ended = [line for line in lines if line.event == "call_ended"]
     return [(line.fields["ended_by"], line.fields["reason"]) for line in ended]
 

@@ -105,7 +105,7 @@ class Baresip:
         await self.saw("CALL_CLOSED")
 
     def heard(self) -> npt.NDArray[np.int16]:
-        """Give what the phone heard, as it recorded it itself."""
+        """Return what the phone heard, as it recorded it itself."""
         parts = sorted(self.folder.glob("dump*dec.wav"))
         return np.concatenate([soundfile.read(part, dtype="int16")[0] for part in parts])
 

@@ -93,7 +93,7 @@ class Talk:
         return self._words[1]
 
     def one(self, event: str) -> dict[str, Any]:
-        """Give the only line of a kind."""
+        """Return the only line of a kind."""
         (line,) = self.log.lines(event)
         return line
 
@@ -103,7 +103,7 @@ class Talk:
         return self.log.lines("interrupted")[0]
 
     def between(self, start: float, end: float) -> npt.NDArray[np.int16]:
-        """Give what the phone heard, by seconds of the call."""
+        """Return what the phone heard, by seconds of the call."""
         return self.heard[max(0, round(RATE * start)) : round(RATE * end)]
 
 

@@ -109,7 +109,7 @@ async def sipp(
 
 
 def _traces(folder: Path) -> str:
-    """Give what SIPp wrote about errors and messages."""
+    """Return what SIPp wrote about errors and messages."""
     return "\n".join(path.read_text(errors="replace") for path in folder.glob("*_*_*.log"))
 
 
@@ -117,7 +117,7 @@ _block = 20_000 + os.getpid() % 200 * 50
 
 
 def _free_block() -> int:
-    """Give ports that no other SIPp of this run uses."""
+    """Return ports that no other SIPp of this run uses."""
     global _block
     _block += 50
     return _block
@@ -130,7 +130,7 @@ async def party_of(served: Served) -> Party:
 
 
 def free_port() -> int:
-    """Give a UDP port that is free now."""
+    """Return a UDP port that is free now."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -76,7 +76,7 @@ class Linphone:
         await self.said("ended")
 
     def heard(self) -> npt.NDArray[np.int16]:
-        """Give what the phone heard, at its own rate of 8000."""
+        """Return what the phone heard, at its own rate of 8000."""
         sound, _ = soundfile.read(self.folder / "heard.wav", dtype="int16")
         return np.asarray(sound, dtype=np.int16)
 

@@ -40,7 +40,7 @@ class Phone(Protocol):
         """Wait until the other side ended the call."""
 
     def heard(self) -> npt.NDArray[np.int16]:
-        """Give what the phone heard, as it recorded it itself, at 8000 Hz."""
+        """Return what the phone heard, as it recorded it itself, at 8000 Hz."""
 
 
 def wave(path: Path, pcm: bytes, rate: int = 8000, channels: int = 1) -> Path:
@@ -51,13 +51,13 @@ def wave(path: Path, pcm: bytes, rate: int = 8000, channels: int = 1) -> Path:
 
 
 def loudest(sound: npt.NDArray[Any], rate: int = 8000) -> float:
-    """Give the strongest frequency of a sound in hertz."""
+    """Return the strongest frequency of a sound in hertz."""
     spectrum = np.abs(np.fft.rfft(sound.astype(np.float64) * np.hanning(len(sound))))
     return float(np.argmax(spectrum) * rate / len(sound))
 
 
 def free_tcp_port() -> int:
-    """Give a TCP port that is free now, and the next one too (baresip takes both)."""
+    """Return a TCP port that is free now, and the next one too (baresip takes both)."""
     while True:
         with socket.socket() as probe, socket.socket() as next_one:
             # Far from the ports the kernel hands out, so that nobody else is given them next.

@@ -24,7 +24,7 @@ class CallLog:
     number: str
 
     def lines(self, event: str) -> list[dict[str, Any]]:
-        """Give the lines of a kind."""
+        """Return the lines of a kind."""
         if not self.path.exists():
             return []
         every = [json.loads(line) for line in self.path.read_text().splitlines()]
@@ -45,7 +45,7 @@ class CallLog:
         return sum(having.items() <= line.items() for line in self.lines(event))
 
     def texts(self, event: str) -> str:
-        """Give what was said in the lines of a kind."""
+        """Return what was said in the lines of a kind."""
         return " ".join(line["text"] for line in self.lines(event))
 
 
@@ -58,11 +58,11 @@ class Gateway:
     folder: Path
 
     def log(self, number: str) -> CallLog:
-        """Give the log of the calls to a number."""
+        """Return the log of the calls to a number."""
         return CallLog(self.folder / "calls.jsonl", number)
 
     def recording(self, number: str) -> Path:
-        """Give the gateway's own recording of the only call to a number."""
+        """Return the gateway's own recording of the only call to a number."""
         (started,) = self.log(number).lines("call_started")
         return self.folder / "recordings" / f"{started['call']}.wav"
 

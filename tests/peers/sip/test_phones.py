@@ -21,12 +21,12 @@ pytestmark = needs("baresip", "linphonec")
 
 
 def sound_of(party: Party) -> np.ndarray:  # type: ignore[type-arg]
-    """Give the last second of what a party heard."""
+    """Return the last second of what a party heard."""
     return np.frombuffer(bytes(party.heard), dtype="<i2")[-8000:]
 
 
 def leg_of(party: Party) -> SipLeg:
-    """Give the leg as what it is."""
+    """Return the leg as what it is."""
     assert isinstance(party.leg, SipLeg)
     return party.leg
 

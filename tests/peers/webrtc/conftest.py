@@ -83,13 +83,13 @@ def shared(shop: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gat
 
 @pytest.fixture
 def served(shared: Gateway) -> Iterator[Gateway]:
-    """Give the shared gateway, and see that every test leaves it clean in time."""
+    """Return the shared gateway, and see that every test leaves it clean in time."""
     yield shared
     wait(shared.is_clean, CLEAN_SECONDS, "something of a call was left behind")
 
 
 @pytest.fixture
 def home(shop: Site, served: Gateway) -> Site:
-    """Give the site that may call the shared gateway, as it is at first."""
+    """Return the site that may call the shared gateway, as it is at first."""
     shop.forget()
     return shop

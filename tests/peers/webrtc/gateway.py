@@ -107,7 +107,7 @@ class Gateway:
         return [line for line in found if line.call and call in ("", line.call)]
 
     def calls(self) -> list[str]:
-        """Give the calls in the log, in their order."""
+        """Return the calls in the log, in their order."""
         return list(dict.fromkeys(line.call for line in self.lines()))
 
     def health(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Gateway:
         return found
 
     def wait_for(self, event: str, call: str = "", seconds: float = 20.0) -> LogLine:
-        """Give the first line of that event, waiting for it."""
+        """Return the first line of that event, waiting for it."""
         found: list[LogLine] = []
 
         def look() -> bool:
@@ -130,7 +130,7 @@ class Gateway:
         return found[0]
 
     def messages(self) -> str:
-        """Give what it said of itself."""
+        """Return what it said of itself."""
         return (self.folder / "gateway.log").read_text()
 
     def is_clean(self) -> bool:
@@ -138,7 +138,7 @@ class Gateway:
         return self.health()["calls"] == 0 and not self.ports()
 
     def ports(self) -> set[int]:
-        """Give the UDP ports that are open: each call has one."""
+        """Return the UDP ports that are open: each call has one."""
         assert self.process is not None
         # Not psutil's: in another network it would look into this one.
         there = Path(f"/proc/{self.process.pid}")

@@ -40,7 +40,7 @@ Samples = npt.NDArray[np.float64]
 
 
 def voiced(pcm: bytes) -> Stretches:
-    """Give the stretches in which somebody speaks, in seconds."""
+    """Return the stretches in which somebody speaks, in seconds."""
     loud = np.flatnonzero(levels(pcm, RATE, WINDOW) > VOICED_DB)
     if not len(loud):
         return []
@@ -51,7 +51,7 @@ def voiced(pcm: bytes) -> Stretches:
 
 
 def responses(mine: Stretches, theirs: Stretches) -> list[float]:
-    """Give the silence between what the visitor said last and what the agent said next."""
+    """Return the silence between what the visitor said last and what the agent said next."""
     found: dict[float, float] = {}
     for start, _ in theirs:
         before = [end for _, end in mine if end < start]
@@ -61,7 +61,7 @@ def responses(mine: Stretches, theirs: Stretches) -> list[float]:
 
 
 def spoken(text: str) -> bytes:
-    """Give what a line of the agent's sounds like: the same text always sounds the same."""
+    """Return what a line of the agent's sounds like: the same text always sounds the same."""
     runtime = Runtime()
     voice = ClauseVoice(runtime, Hibari(runtime))
     # In a thread: where a browser is driven, the main one has a loop already.
@@ -70,7 +70,7 @@ def spoken(text: str) -> bytes:
 
 
 def part(pcm: bytes, start: float, end: float) -> bytes:
-    """Give what lies between two times, in seconds."""
+    """Return what lies between two times, in seconds."""
     return pcm[2 * round(start * RATE) : 2 * round(end * RATE)]
 
 
@@ -93,7 +93,7 @@ def position(heard: bytes, whole: bytes) -> float:
 
 
 def _place(piece: Samples, sound: Samples) -> tuple[int, float]:
-    """Give where in a sound a piece fits best, and how well."""
+    """Return where in a sound a piece fits best, and how well."""
     size = len(sound) + len(piece)
     product = np.fft.rfft(sound, size) * np.conj(np.fft.rfft(piece, size))
     match = np.fft.irfft(product, size)[: len(sound) - len(piece)]

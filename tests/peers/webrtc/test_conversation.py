@@ -24,7 +24,7 @@ def words(text: str) -> set[str]:
 
 
 def understood(name: str, text: str) -> float:
-    """Give the share of a recording's words that a text has."""
+    """Return the share of a recording's words that a text has."""
     with (SPEECH / "manifest.csv").open() as file:
         said = next(words(row["transcript"]) for row in csv.DictReader(file) if row["file"] == name)
     return len(said & words(text)) / len(said)

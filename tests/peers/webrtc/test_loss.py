@@ -36,7 +36,7 @@ def words(text: str) -> set[str]:
 
 
 def spoken() -> list[set[str]]:
-    """Give the words of what is said."""
+    """Return the words of what is said."""
     with (SPEECH / "manifest.csv").open() as file:
         said = {row["file"]: words(row["transcript"]) for row in csv.DictReader(file)}
     return [said[name] for name in SAID]

@@ -82,7 +82,7 @@ class Visitor:
         return self.page.locator("parley-widget").get_by_role("button", name=text, exact=True)
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """Give what the widget told the page."""
+        """Return what the widget told the page."""
         told: list[dict[str, Any]] = self.page.evaluate("told")
         return [one for one in told if one["name"] == name]
 
@@ -107,12 +107,12 @@ class Visitor:
         self.wait_for(f"{WIDGET}.state === '{name}'")
 
     def saying(self) -> str:
-        """Give what is written in the widget."""
+        """Return what is written in the widget."""
         text: str = self.page.evaluate(f"{WIDGET}.shadowRoot.textContent")
         return " ".join(text.split())
 
     def captions(self, who: str) -> list[str]:
-        """Give the final captions of one side."""
+        """Return the final captions of one side."""
         final: dict[int, str] = {}
         for one in self.events("caption"):
             if one["who"] == who and one["final"]:
@@ -160,7 +160,7 @@ class Visitor:
         self.page.evaluate("record()")
 
     def recorded(self) -> tuple[bytes, bytes]:
-        """Give the visitor's and the agent's voice, at 48 kHz, from the same moment on."""
+        """Return the visitor's and the agent's voice, at 48 kHz, from the same moment on."""
         raw = np.frombuffer(base64.b64decode(self.page.evaluate("recorded()")), "<i2")
         return raw[0::2].tobytes(), raw[1::2].tobytes()
 

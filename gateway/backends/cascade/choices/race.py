@@ -163,7 +163,7 @@ class Race(Generic[T]):
         self._tasks[group.create_task(self._head(stream))] = place
 
     async def _head(self, stream: AsyncGenerator[T, None]) -> T | OSError | None:
-        """Give the first piece, or why there is none: a failure must not end the group."""
+        """Return the first piece, or why there is none: a failure must not end the group."""
         try:
             return await anext(stream, None)
         except OSError as broken:

@@ -48,7 +48,7 @@ class ModelChoice:
         self._patiences = [Patience(settings, MODEL_SECONDS) for _ in models]
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Give the reply of whoever answers first."""
+        """Return the reply of whoever answers first."""
         makers = [partial(model.stream, request) for model in self._models]
         race: Race[ModelEvent] = Race(makers, self._patiences)
         try:
@@ -63,7 +63,7 @@ class ModelChoice:
             await race.aclose()
 
     def elsewhere(self) -> LanguageModel:
-        """Give the choice itself: it spreads its requests already."""
+        """Return the choice itself: it spreads its requests already."""
         return self
 
 
@@ -130,7 +130,7 @@ class _SharedText:
         return bool("".join(cutter.flush()).strip())
 
     async def reader(self, since: int) -> AsyncGenerator[str, None]:
-        """Give the tokens from the character `since` on."""
+        """Return the tokens from the character `since` on."""
         at = 0
         while True:
             if at == len(self._tokens) and not await self._more(at):
@@ -207,7 +207,7 @@ class _Stream:
             stream.feed(frame)
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
-        """Give the words of whoever answers first."""
+        """Return the words of whoever answers first."""
         makers = [
             partial(self._words, place, start, end, final) for place in range(len(self._openers))
         ]

@@ -119,11 +119,11 @@ class OpenAICompatibleModel:
         self._numbers = itertools.count(1)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Give the reply as it comes; closing the iterator stops the generation."""
+        """Return the reply as it comes; closing the iterator stops the generation."""
         return self._stream(request, 0)
 
     def elsewhere(self) -> Elsewhere:
-        """Give the same model, asked at another server than the call's own where there is one."""
+        """Return the same model, asked at another server than the call's own where there is one."""
         return Elsewhere(self)
 
     async def close(self) -> None:
@@ -213,11 +213,11 @@ class Elsewhere:
     model: OpenAICompatibleModel
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Give the reply as it comes."""
+        """Return the reply as it comes."""
         return self.model._stream(request, 1)
 
     def elsewhere(self) -> Elsewhere:
-        """Give the model itself: it is asked beside the first one already."""
+        """Return the model itself: it is asked beside the first one already."""
         return self
 
 

@@ -43,7 +43,7 @@ class Message:
     "the request that a tool's result belongs to"
 
     def wire(self) -> Json:
-        """Give it as the API has it; the order of the keys is always the same."""
+        """Return it as the API has it; the order of the keys is always the same."""
         message: dict[str, Any] = {"role": self.role, "content": self.text}
         if self.calls:
             message["content"] = self.text or None

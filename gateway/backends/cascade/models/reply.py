@@ -65,7 +65,7 @@ class Spoken:
         return self._speak(rest.lstrip())
 
     def end(self) -> str:
-        """Give what was held and turned out to be no mark."""
+        """Return what was held and turned out to be no mark."""
         return self._held if self._state == "beginning" else ""
 
     def _speak(self, text: str) -> str:
@@ -105,7 +105,7 @@ class ReplyReader:
             yield ModelUsage(_figures(chunk.usage))
 
     def end(self) -> Iterator[ModelEvent]:
-        """Give what is only known at the end; raise OSError when the answer has none."""
+        """Return what is only known at the end; raise OSError when the answer has none."""
         if not self._ended:
             raise OSError("the answer was cut off")
         if rest := self._spoken.end():

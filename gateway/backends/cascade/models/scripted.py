@@ -63,7 +63,7 @@ class ScriptedModel:
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Give the reply to a history token by token, then the tools it asks for."""
+        """Return the reply to a history token by token, then the tools it asks for."""
         begun = asyncio.get_running_loop().time()
         plan = self.state(request).plan
         await _until(begun + self._pace.first_token)
@@ -80,7 +80,7 @@ class ScriptedModel:
         yield ModelUsage({"completion_tokens": len(pieces)})
 
     def elsewhere(self) -> ScriptedModel:
-        """Give the model itself: there is no server that could be busy."""
+        """Return the model itself: there is no server that could be busy."""
         return self
 
     def state(self, request: ModelRequest) -> State:

@@ -72,7 +72,7 @@ class Expected:
             self.ends.add(node)
 
     def next(self, node: int) -> Mapping[int, tuple[int, float]]:
-        """Give the pieces that get a bonus after `node`: where each leads, and how much."""
+        """Return the pieces that get a bonus after `node`: where each leads, and how much."""
         found = {piece: (to, BEGIN_BONUS) for piece, to in self.branches[0].items()}
         if node:
             found |= {piece: (to, GO_ON_BONUS) for piece, to in self.branches[node].items()}
@@ -131,7 +131,7 @@ class BeamSearch:
 
     @property
     def best(self) -> Written:
-        """Give the likeliest way, complete if there is one."""
+        """Return the likeliest way, complete if there is one."""
         if self._done:
             return max(self._done, key=lambda each: each.score)
         return _written(max(self._paths, key=lambda each: each.score))
@@ -186,7 +186,7 @@ class BeamSearch:
         return max(each.score for each in self._done) >= max(each.score for each in paths)
 
     def _grow(self, path: _Path, logs: Scores) -> Iterable[tuple[_Path, int]]:
-        """Give the paths that go on from this one, with their new piece."""
+        """Return the paths that go on from this one, with their new piece."""
         bonus = self._expected.next(path.node) if self._expected else {}
         # One more than the width, so that the end does not take a place.
         count = min(self._width + 1, len(logs))

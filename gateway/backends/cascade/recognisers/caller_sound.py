@@ -31,7 +31,7 @@ class SoundRing:
 
     @property
     def end(self) -> int:
-        """Give the position after the newest sample."""
+        """Return the position after the newest sample."""
         return self._end or 0
 
     def push(self, start: int, samples: Samples) -> None:

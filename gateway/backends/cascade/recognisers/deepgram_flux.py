@@ -148,7 +148,7 @@ class FluxConnection:
         self._hints = hints
 
     def url(self) -> str:
-        """Give the address with everything that is wanted."""
+        """Return the address with everything that is wanted."""
         settings = self._settings
         query: list[tuple[str, str]] = [
             ("model", settings.model),
@@ -164,7 +164,7 @@ class FluxConnection:
         return f"{settings.url}?{urlencode(query)}"
 
     def headers(self) -> Mapping[str, str]:
-        """Give the key."""
+        """Return the key."""
         return key_headers(self._api_key)
 
     def hello(self) -> list[Message]:

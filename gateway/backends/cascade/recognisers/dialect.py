@@ -15,13 +15,13 @@ class Dialect(Protocol):
     """One connection's protocol, as a pure machine; made anew for each connection."""
 
     def url(self) -> str:
-        """Give the address with its query."""
+        """Return the address with its query."""
 
     def headers(self) -> Mapping[str, str]:
-        """Give the headers that hold the key."""
+        """Return the headers that hold the key."""
 
     def hello(self) -> list[Message]:
-        """Give what is sent first."""
+        """Return what is sent first."""
 
     def sound(self, pcm: bytes) -> list[Message]:
         """Write a piece of sound."""
@@ -30,7 +30,7 @@ class Dialect(Protocol):
         """Ask for what is known of everything sent; nothing where there is no such thing."""
 
     def goodbye(self) -> list[Message]:
-        """Give what ends a session well."""
+        """Return what ends a session well."""
 
     def receive(self, message: bytes) -> Transcript | None:
         """Take a message into the words; give the partial it brings, if it does.

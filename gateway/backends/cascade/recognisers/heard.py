@@ -50,7 +50,7 @@ class HeardWords:
 
     @property
     def text(self) -> str:
-        """Give what is not final yet."""
+        """Return what is not final yet."""
         return joined(self._open)
 
     def replace(self, words: Iterable[HeardWord], processed: int) -> None:
@@ -77,7 +77,7 @@ class HeardWords:
         self.processed = self.settled
 
     def between(self, start: int, end: int) -> str:
-        """Give the words of [start, end); parts of one turn that follow each other share none."""
+        """Return the words of [start, end); parts of one turn that follow each other share none."""
         if start != self._last[0] and start >= self._last[1]:
             self._read = max(self._read, self._last[1])
         self._last = (start, end) if start != self._last[0] else (start, max(end, self._last[1]))

@@ -119,6 +119,6 @@ def _past(name: str) -> str:
 
 
 def _last(logits: Array) -> Scores:
-    """Give the scores after the last piece of each path."""
+    """Return the scores after the last piece of each path."""
     found: Scores = logits[:, -1].astype(np.float32, copy=False)
     return found

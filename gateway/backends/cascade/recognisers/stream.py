@@ -99,7 +99,7 @@ class StreamedSound:
         self._send(int(PIECE_SECONDS * self._rate))
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
-        """Give the words in [start, end); raise TimeoutError when they are not known in time."""
+        """Return the words in [start, end); raise TimeoutError when they are not known in time."""
         wanted = min(end + int(AFTER * self._rate), max(end, self._ring.end))
         if final and self._maker.flushes and self._words.processed < wanted:
             self._flush(end)

@@ -46,7 +46,7 @@ class Transcriptions:
         )
 
     async def write(self, question: Question) -> str:
-        """Give the words of a turn; raise OSError or TimeoutError."""
+        """Return the words of a turn; raise OSError or TimeoutError."""
         settings = self._settings
         fields: dict[str, str] = {"model": settings.model, "response_format": "json"}
         if settings.language:
@@ -102,7 +102,7 @@ class Words:
                 return False  # segments repeat the words
 
     def end(self) -> str:
-        """Give the whole text; raise OSError when the end is missing."""
+        """Return the whole text; raise OSError when the end is missing."""
         if self._whole is None and not self._chat:
             raise OSError("the transcript was cut off")
         return self.text if self._whole is None else self._whole

@@ -51,7 +51,7 @@ class TurnWords:
         self._part = None
 
     async def upto(self, end: int) -> Transcript:
-        """Give the words from the turn's start to `end`; raises OSError when there are none."""
+        """Return the words from the turn's start to `end`; raises OSError when there are none."""
         start, since, before = self._start, self._settled, list(self._before)
         found = await self._hear(since, end)
         long = (end - since) / self._rate >= PART_SECONDS
@@ -62,7 +62,7 @@ class TurnWords:
         return Transcript(text, found.final)
 
     async def between(self, start: int, end: int) -> Transcript:
-        """Give the words of a turn that is over, ready if its last pause was asked about."""
+        """Return the words of a turn that is over, ready if its last pause was asked about."""
         if abs(start - self._start) > SAME_START * self._rate:
             self.begin(start)
         if end <= self._settled:
@@ -86,7 +86,7 @@ class TurnWords:
 
 
 async def _attempt(words: Coroutine[None, None, Transcript]) -> Transcript | Exception:
-    """Give the words, or why there are none: a failure must not end the group it runs in."""
+    """Return the words, or why there are none: a failure must not end the group it runs in."""
     try:
         return await words
     except BaseException as raised:  # fence: handed to whoever waits for the words

@@ -75,7 +75,7 @@ class TurnwiseSound:
         self._ring.push(frame.start, frame.samples())
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
-        """Give the words in [start, end); nothing is asked about sound without speech."""
+        """Return the words in [start, end); nothing is asked about sound without speech."""
         around = int(AROUND * self._rate)
         samples = self._ring.take(start - around, end + around)
         span = speech_span(samples, self._rate)

@@ -61,7 +61,7 @@ class VllmRealtime:
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
     async def write(self, question: Question) -> str:
-        """Give the words of a turn; raise OSError or TimeoutError."""
+        """Return the words of a turn; raise OSError or TimeoutError."""
         inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
         socket = ModelSocket(inbox.put_nowait, on_closed=lambda: inbox.put_nowait(None))
         await socket.open(self._settings.url, self._headers, self._settings.connect_seconds)

@@ -49,7 +49,7 @@ class Whisper:
         self._waiting = 0
 
     async def write(self, question: Question) -> str:
-        """Give the words of a turn; raise OSError when too many wait already."""
+        """Return the words of a turn; raise OSError when too many wait already."""
         if self._waiting >= self._settings.waiting:
             raise OSError("too many turns wait for Whisper")
         self._waiting += 1

@@ -98,12 +98,12 @@ class CartesiaConnection:
         self._context = 0
 
     def url(self) -> str:
-        """Give the address."""
+        """Return the address."""
         query = {"cartesia_version": VERSION}
         return f"{self._settings.url}/tts/websocket?{urlencode(query)}"
 
     def headers(self) -> Mapping[str, str]:
-        """Give the key."""
+        """Return the key."""
         return {"Authorization": f"Bearer {self._api_key}", "Cartesia-Version": VERSION}
 
     def begin(self) -> Sequence[str]:

@@ -93,7 +93,7 @@ class AuraConnection:
         return self._clearing == 0
 
     def url(self) -> str:
-        """Give the address."""
+        """Return the address."""
         query = {
             "model": self._settings.model,
             "encoding": "linear16",
@@ -102,7 +102,7 @@ class AuraConnection:
         return f"{self._settings.url}/{'v2' if self._flux else 'v1'}/speak?{urlencode(query)}"
 
     def headers(self) -> Mapping[str, str]:
-        """Give the key."""
+        """Return the key."""
         return key_headers(self._api_key)
 
     def begin(self) -> Sequence[str]:

@@ -33,10 +33,10 @@ class VoiceDialect(Protocol):
     "a connection serves more than one utterance"
 
     def url(self) -> str:
-        """Give the address with its query."""
+        """Return the address with its query."""
 
     def headers(self) -> Mapping[str, str]:
-        """Give the headers that hold the key."""
+        """Return the headers that hold the key."""
 
     def begin(self) -> Sequence[str]:
         """Begin an utterance."""

@@ -93,13 +93,13 @@ class ElevenLabsConnection:
         "the word that is still going on"
 
     def url(self) -> str:
-        """Give the address."""
+        """Return the address."""
         query = {"model_id": self._settings.model, "output_format": f"pcm_{self.rate}"}
         base = f"{self._settings.url}/v1/text-to-speech/{self._settings.voice}/stream-input"
         return f"{base}?{urlencode(query)}"
 
     def headers(self) -> Mapping[str, str]:
-        """Give the key."""
+        """Return the key."""
         return {"xi-api-key": self._api_key}
 
     def begin(self) -> Sequence[str]:
@@ -142,7 +142,7 @@ class ElevenLabsConnection:
         raise ValueError("a binary message")
 
     def _words(self, alignment: _Alignment, start: float) -> list[tuple[float, float]]:
-        """Give the words that are over; a word may go on in the next piece."""
+        """Return the words that are over; a word may go on in the next piece."""
         found: list[tuple[float, float]] = []
         each = zip(
             alignment.chars,

@@ -53,7 +53,7 @@ class LocalLines:
         self._lines = Lines(voice.runtime, voice.clauses, folder or lines_folder())
 
     def ready(self, text: str, rate: int) -> Line | None:
-        """Give a line that was rendered before."""
+        """Return a line that was rendered before."""
         sound = self._lines.ready(text, rate)
         return None if sound is None else Line(sound.pcm, _words(sound.words))
 

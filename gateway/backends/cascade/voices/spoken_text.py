@@ -91,7 +91,7 @@ class SpokenText:
         self._samples += samples
 
     def timed(self, times: Sequence[tuple[float, float]]) -> tuple[str, tuple[Word, ...]]:
-        """Give the next words with the voice's own times, from the utterance's first sample."""
+        """Return the next words with the voice's own times, from the utterance's first sample."""
         text: list[str] = []
         words: list[Word] = []
         for begin, end in times:

@@ -110,7 +110,7 @@ class StreamingVoice:
     async def _sound(
         self, connection: _Connection, spoken: SpokenText, rate: int
     ) -> AsyncGenerator[SpeechChunk, None]:
-        """Give the sound of one utterance until all of it was given."""
+        """Return the sound of one utterance until all of it was given."""
         dialect = connection.dialect
         resampler = Resampler(dialect.rate, rate)
         sent = asked = False

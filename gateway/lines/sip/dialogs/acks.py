@@ -50,7 +50,7 @@ class Acks:
         self._waiting.clear()
 
     def tick(self, now: float) -> tuple[list[tuple[Key, Response]], bool]:
-        """Give what is to be repeated now, and whether an ACK was missed for good."""
+        """Return what is to be repeated now, and whether an ACK was missed for good."""
         repeat: list[tuple[Key, Response]] = []
         missed = False
         for sequence, waiting in list(self._waiting.items()):

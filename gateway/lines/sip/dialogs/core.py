@@ -139,7 +139,7 @@ class Core:
         return min((time for time in times if time is not None), default=None)
 
     def call(self, key: CallKey) -> Call | None:
-        """Give a call."""
+        """Return a call."""
         entry = self._calls.get(key)
         return entry.call if entry else None
 

@@ -117,7 +117,7 @@ class Dialog:
         return request
 
     def _way(self) -> tuple[str, list[str]]:
-        """Give Request-URI and Route values, for loose and for strict routers."""
+        """Return Request-URI and Route values, for loose and for strict routers."""
         if not self.routes:
             return self.target, []
         first = NameAddr.parse(self.routes[0])
@@ -162,5 +162,5 @@ def _routes(message: Request | Response) -> tuple[str, ...]:
 
 
 def response_tag(response: Response) -> str:
-    """Give the far side's tag, which tells forks apart."""
+    """Return the far side's tag, which tells forks apart."""
     return to_of(response).tag

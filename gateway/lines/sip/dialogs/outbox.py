@@ -43,7 +43,7 @@ class Outbox:
         return self._sent.get(label)
 
     def waits(self, purpose: str) -> str | None:
-        """Give the label of a request that is under way for this purpose."""
+        """Return the label of a request that is under way for this purpose."""
         return next((key for key, sent in self._sent.items() if sent.purpose == purpose), None)
 
     def done(self, label: str) -> None:

@@ -162,7 +162,7 @@ class Placing:
         return [*effects, Rang(response.code, clean(response.phrase))]
 
     def _fork(self, response: Response) -> DialogSession | None:
-        """Give the early dialog of a response, one for each tag of the far side."""
+        """Return the early dialog of a response, one for each tag of the far side."""
         tag = response_tag(response)
         if not tag or self._request is None:
             return None
@@ -276,7 +276,7 @@ class Placing:
         return []
 
     def early(self, tag: str) -> DialogSession | None:
-        """Give the early dialog with this tag of the far side."""
+        """Return the early dialog with this tag of the far side."""
         return self._forks.get(tag)
 
     def _end(self) -> None:

@@ -60,7 +60,7 @@ _STATUS = re.compile(r"\s*SIP/2\.0\s+(\d{3})\s*([^\r\n]*)", re.IGNORECASE)
 
 
 def read_fragment(body: bytes) -> tuple[int, str]:
-    """Give code and phrase of a message/sipfrag; raises ValueError (RFC 3420)."""
+    """Return code and phrase of a message/sipfrag; raises ValueError (RFC 3420)."""
     match = _STATUS.match(body[:512].decode("utf-8", "replace"))
     if match is None:
         raise ValueError("the fragment has no status line")

@@ -80,7 +80,7 @@ class Provisionals:
         return True
 
     def tick(self, now: float) -> tuple[Key, Response] | bool | None:
-        """Give the response to repeat; False when nobody acknowledges (section 3: give up)."""
+        """Return the response to repeat; False when nobody acknowledges (section 3: give up)."""
         if self._waiting is None:
             return None
         if now >= self._end:
@@ -99,7 +99,7 @@ class Provisionals:
 
 
 def wants_ack(response: Response) -> int | None:
-    """Give the RSeq of a response that asks for PRACK; None when it does not."""
+    """Return the RSeq of a response that asks for PRACK; None when it does not."""
     if not 101 <= response.code <= 199 or "100rel" not in tokens(response, "Require"):
         return None
     return number(response, "RSeq")
@@ -113,7 +113,7 @@ class Acknowledger:
         "by remote tag"
 
     def take(self, tag: str, response: Response) -> Ack | None:
-        """Give the RAck for a response; None when it is a repetition or out of order."""
+        """Return the RAck for a response; None when it is a repetition or out of order."""
         rseq = wants_ack(response)
         if rseq is None:
             return None

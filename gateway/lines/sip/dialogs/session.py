@@ -43,7 +43,7 @@ from gateway.lines.sip.transactions.matching import Key
 
 
 def reason_of(message: Request | Response) -> str:
-    """Give the words of a Reason header, or its cause unless that is normal (RFC 3326)."""
+    """Return the words of a Reason header, or its cause unless that is normal (RFC 3326)."""
     text = clean(message.headers.get("Reason") or "")[:200]
     words = re.search(r'text\s*=\s*"([^"]*)"', text)
     if words:

@@ -28,7 +28,7 @@ class Shared:
     acks: Acks
 
     def draw(self, below: int) -> int:
-        """Give a random number in [0, below)."""
+        """Return a random number in [0, below)."""
         return int(self.ids()[:8], 16) % below
 
     def identify(self, request: Request) -> None:
@@ -40,7 +40,7 @@ class Shared:
 
 
 def supported(settings: CallSettings) -> list[str]:
-    """Give the extensions we name in Supported."""
+    """Return the extensions we name in Supported."""
     return [name for name in settings.supported if name != "100rel" or settings.reliable != "never"]
 
 

@@ -115,7 +115,7 @@ class NameAddr:
         )
 
     def get(self, name: str) -> str | None:
-        """Give a parameter's value without quotes; "" for a flag, None when it is absent."""
+        """Return a parameter's value without quotes; "" for a flag, None when it is absent."""
         for key, value in self.parameters:
             if key.lower() == name:
                 return unquote(value or "")
@@ -127,7 +127,7 @@ class NameAddr:
         return self.get("tag") or ""
 
     def with_tag(self, tag: str) -> NameAddr:
-        """Give this address with another tag."""
+        """Return this address with another tag."""
         kept = tuple(item for item in self.parameters if item[0].lower() != "tag")
         return NameAddr(self.uri, self.name, (*kept, ("tag", tag)) if tag else kept)
 
@@ -164,7 +164,7 @@ class Via:
         return cls(match["host"], port, parse_parameters(parts))
 
     def get(self, name: str) -> str | None:
-        """Give a parameter's value; "" for a flag, None when it is absent."""
+        """Return a parameter's value; "" for a flag, None when it is absent."""
         return next((v or "" for key, v in self.parameters if key.lower() == name), None)
 
 
@@ -244,7 +244,7 @@ def _without_headers(rest: str) -> str:
 
 
 def uri_headers(text: str) -> list[tuple[str, str]]:
-    """Give the raw headers of a URI: `?Replaces=...` (still percent-encoded)."""
+    """Return the raw headers of a URI: `?Replaces=...` (still percent-encoded)."""
     host = text.rpartition("@")[2]
     _, mark, headers = host.partition("?")
     if not mark:
@@ -278,7 +278,7 @@ def host_reference(host: str) -> str:
 
 
 def ip_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Give the address when the host is one, None when it is a name."""
+    """Return the address when the host is one, None when it is a name."""
     try:
         return ipaddress.ip_address(bare_host(host))
     except ValueError:

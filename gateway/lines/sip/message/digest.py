@@ -213,7 +213,7 @@ class Challenges:
         return len(self._nonces)
 
     def check(self, request: Request, now: float) -> str | Unproved:
-        """Give the user name that the request proves, or say why it proves none."""
+        """Return the user name that the request proves, or say why it proves none."""
         for line in request.headers.getlist("Authorization")[:4]:
             try:
                 given = parse_digest(line)
@@ -262,7 +262,7 @@ class Challenges:
         return True
 
     def challenge(self, request: Request, now: float) -> tuple[tuple[str, str], ...]:
-        """Give the headers of a 401; says stale when only the nonce was at fault."""
+        """Return the headers of a 401; says stale when only the nonce was at fault."""
         stale = any(
             f'realm="{self._realm}"' in line and "nonce=" in line
             for line in request.headers.getlist("Authorization")

@@ -11,7 +11,7 @@ _SIGNAL = re.compile(r"^\s*Signal\s*=\s*([0-9*#A-Da-d]{1,2})\s*$", re.MULTILINE)
 
 
 def info_key(request: Request) -> str | None:
-    """Give the key; "" when the body has none that can be read; None for other types."""
+    """Return the key; "" when the body has none that can be read; None for other types."""
     text = request.body[:512].decode("ascii", "replace")
     match content_type(request):
         case "application/dtmf-relay":

@@ -59,11 +59,11 @@ class Headers(LibraryHeaders):
     """The library's headers, made comparable."""
 
     def names(self) -> list[str]:
-        """Give the names, in the order of their first value."""
+        """Return the names, in the order of their first value."""
         return self.keys()
 
     def copy(self) -> Headers:
-        """Give an independent copy."""
+        """Return an independent copy."""
         copied = Headers()
         for name in self.names():
             copied.setlist(name, list(self.getlist(name)))
@@ -89,11 +89,11 @@ class Request:
     body: bytes = b""
 
     def encode(self) -> bytes:
-        """Give the wire form."""
+        """Return the wire form."""
         return _encode(f"{self.method} {self.uri} SIP/2.0", self.headers, self.body)
 
     def copy(self) -> Request:
-        """Give an independent copy."""
+        """Return an independent copy."""
         return Request(self.method, self.uri, self.headers.copy(), self.body)
 
 
@@ -107,7 +107,7 @@ class Response:
     body: bytes = b""
 
     def encode(self) -> bytes:
-        """Give the wire form."""
+        """Return the wire form."""
         return _encode(f"SIP/2.0 {self.code} {self.phrase}", self.headers, self.body)
 
 
@@ -268,7 +268,7 @@ def vias(message: Message) -> list[Via]:
 
 
 def via_texts(message: Message) -> list[str]:
-    """Give every Via value as text, topmost first."""
+    """Return every Via value as text, topmost first."""
     return [part for value in message.headers.getlist("Via") for part in split_quoted(value, ",")]
 
 
@@ -296,18 +296,18 @@ def contacts(message: Message) -> list[NameAddr]:
 
 
 def call_id(message: Message) -> str:
-    """Give the Call-ID."""
+    """Return the Call-ID."""
     return message.headers.get("Call-ID") or ""
 
 
 def tokens(message: Message, name: str) -> list[str]:
-    """Give the values of a list of tokens, such as Supported, in lower case."""
+    """Return the values of a list of tokens, such as Supported, in lower case."""
     values = ",".join(message.headers.getlist(name)).split(",")
     return [value.strip().lower() for value in values if value.strip()]
 
 
 def content_type(message: Message) -> str:
-    """Give the media type of the body in lower case, without parameters."""
+    """Return the media type of the body in lower case, without parameters."""
     return (message.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
 
 

@@ -9,7 +9,7 @@ MAX_PARTS = 16
 
 
 def sdp_of(message: Message) -> bytes:
-    """Give the session description of a message, b"" when it has none."""
+    """Return the session description of a message, b"" when it has none."""
     kind = content_type(message)
     if kind in ("application/sdp", ""):
         return message.body
@@ -21,7 +21,7 @@ def sdp_of(message: Message) -> bytes:
 
 
 def parts_of(message: Message) -> list[tuple[str, bytes]]:
-    """Give type and content of each part of a multipart body."""
+    """Return type and content of each part of a multipart body."""
     boundary = ""
     try:
         for parameter in split_quoted(message.headers.get("Content-Type") or "", ";")[1:]:

@@ -11,7 +11,7 @@ Nat = Literal["auto", "always", "never"]
 
 
 def transport_of(uri: URI) -> Transport | None:
-    """Give the transport a URI asks for; None when it leaves that open."""
+    """Return the transport a URI asks for; None when it leaves that open."""
     named = next(
         ((value or "").lower() for key, value in uri.parameters.items() if key == "transport"), ""
     )
@@ -29,7 +29,7 @@ def transport_of(uri: URI) -> Transport | None:
 
 
 def direct_hops(uri: str, flow: Hop | None, nat: Nat = "auto") -> tuple[Hop, ...] | None:
-    """Give the hops for a URI with a numeric host; None when its name has to be looked up.
+    """Return the hops for a URI with a numeric host; None when its name has to be looked up.
 
     `flow` is where the far side's last message came from: its connection is used again, and its
     address stands in for one that cannot be reached from here. Raises ValueError.

@@ -36,7 +36,7 @@ class Resolver:
         self._resolver = resolver
 
     async def hops(self, uri: str) -> tuple[Hop, ...]:
-        """Give the hops of a URI in the order to try them; none when the name leads nowhere."""
+        """Return the hops of a URI in the order to try them; none when the name leads nowhere."""
         try:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 return (await self._hops(uri))[:MAX_HOPS]
@@ -63,7 +63,7 @@ class Resolver:
         return await self._addresses(transport, host, DEFAULT_PORT[transport], host)
 
     async def _services(self, host: str, wanted: Transport | None) -> list[tuple[Transport, str]]:
-        """Give transports and the SRV names to ask for (RFC 3263, section 4.1)."""
+        """Return transports and the SRV names to ask for (RFC 3263, section 4.1)."""
         if wanted is not None:
             return [(wanted, _PREFIXES[wanted] + host)]
         try:

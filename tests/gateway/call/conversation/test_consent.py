@@ -65,7 +65,7 @@ def propose(book: Playbook, respond: Respond, at: str = "nine", ask: str = "a1")
 
 
 def proposed(traits: BackendTraits | None = None) -> Playbook:
-    """Give a call in which a booking at nine was read back and heard."""
+    """Return a call in which a booking at nine was read back and heard."""
     book = greeted(traits)
     said = propose(book, book.turn("I need a slot"))
     assert said.text == "Shall I book nine?"

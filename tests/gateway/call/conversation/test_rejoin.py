@@ -45,7 +45,7 @@ def turn(
 
 
 def said(book: Playbook) -> list[tuple[str, str]]:
-    """Give what stands in the history after the greeting."""
+    """Return what stands in the history after the greeting."""
     return [(entry.role, entry.text) for entry in book.machine.state.history.entries()][1:]
 
 

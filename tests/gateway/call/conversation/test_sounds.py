@@ -12,7 +12,7 @@ IDLE = 8.0
 
 
 def greeted() -> Playbook:
-    """Give a call in which the greeting was heard and the floor is the caller's."""
+    """Return a call in which the greeting was heard and the floor is the caller's."""
     book = Playbook()
     book.hear_line(book.start())
     return book

@@ -9,7 +9,7 @@ from gateway.events import Word
 
 
 def number() -> Utterance:
-    """Give an utterance whose last word is said digit by digit."""
+    """Return an utterance whose last word is said digit by digit."""
     words = [
         Word("Call", 0.0, 0.4),
         Word("5", 0.4, 0.8),
@@ -33,7 +33,7 @@ GREETING = "Hi, I'm Ada. How can I help you today? Just say it."
 
 
 def spoken(text: str, *, words: bool = True) -> Utterance:
-    """Give an utterance said at a word in half a second."""
+    """Return an utterance said at a word in half a second."""
     said = [Word(word, n / 2, n / 2 + 0.5) for n, word in enumerate(text.split())]
     return Utterance(1, "reply", text=text, words=said if words else [], ended=True)
 

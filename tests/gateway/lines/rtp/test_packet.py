@@ -55,7 +55,7 @@ def test_numbers_wrap_around() -> None:
 
 
 def pressed(keys: str, length: float = 0.12, gap: float = 0.08) -> list[tuple[int, bytes, bool]]:
-    """Give (timestamp, payload, marker) of every packet of some keys."""
+    """Return (timestamp, payload, marker) of every packet of some keys."""
     writer = KeyWriter(8000, length, gap)
     writer.press(keys)
     packets, timestamp = [], 1000

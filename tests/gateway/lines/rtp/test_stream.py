@@ -124,7 +124,7 @@ def wire(**media: object) -> Wire:
 
 
 def strength(sound: np.ndarray, hertz: float, rate: int = 8000) -> float:  # type: ignore[type-arg]
-    """Give the share of a sound's power that lies within 20 Hz of a frequency."""
+    """Return the share of a sound's power that lies within 20 Hz of a frequency."""
     spectrum = np.abs(np.fft.rfft(sound.astype(float) * np.hanning(len(sound)))) ** 2
     at = np.fft.rfftfreq(len(sound), 1 / rate)
     return float(spectrum[np.abs(at - hertz) < 20].sum() / spectrum.sum())
@@ -353,7 +353,7 @@ def test_the_heard_position_stays_within_its_bound(jitter: float) -> None:
 
 
 def _played(payload: bytes, tick: int) -> int | None:
-    """Give the position at the end of a frame that is recognised by its code."""
+    """Return the position at the end of a frame that is recognised by its code."""
     if len(payload) != 160:
         return None
     code = payload[80] - 28

@@ -65,7 +65,7 @@ class Side:
         return CallContext(self.settings, Timers(), self.ids, media, self.credentials)
 
     def kinds(self, kind: type[Report]) -> list[Report]:
-        """Give the reports of a kind."""
+        """Return the reports of a kind."""
         return [report for _, _, report in self.reports if isinstance(report, kind)]
 
     def did(self) -> list[str]:
@@ -201,6 +201,6 @@ class Ladder:
 
 
 def directions(side: Side) -> list[str]:
-    """Give the media directions agreed, in order."""
+    """Return the media directions agreed, in order."""
     agreed = side.kinds(MediaAgreed)
     return [one.agreement.direction for one in agreed if isinstance(one, MediaAgreed)]

@@ -46,7 +46,7 @@ def core(settings: CallSettings | None = None) -> Core:
 
 
 def take(it: Core, data: bytes, hop: Hop = FAR, now: float = 0.0) -> list[CoreEffect]:
-    """Give a core what came off the wire, as the network does."""
+    """Return a core what came off the wire, as the network does."""
     try:
         return it.receive(parse(data, stream=hop.reliable), hop, now)
     except Malformed as error:
@@ -54,7 +54,7 @@ def take(it: Core, data: bytes, hop: Hop = FAR, now: float = 0.0) -> list[CoreEf
 
 
 def answers(effects: list[CoreEffect]) -> list[int | str]:
-    """Give the status codes and methods sent, and `invited`."""
+    """Return the status codes and methods sent, and `invited`."""
     found: list[int | str] = []
     for effect in effects:
         match effect:

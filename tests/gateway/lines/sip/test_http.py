@@ -22,7 +22,7 @@ from tests.support.owner import OWNER
 
 
 def trunk(far: End) -> dict[str, TrunkSettings]:
-    """Give a trunk to a line on which everybody is busy."""
+    """Return a trunk to a line on which everybody is busy."""
     far.parties.refusal = Refusal("busy")
     return {"carrier": TrunkSettings(proxy=f"sip:127.0.0.1:{far.port}")}
 

@@ -40,7 +40,7 @@ async def calling() -> AsyncIterator[tuple[SipPhone, Party]]:
 
 
 def share(pcm: bytes, hertz: float) -> float:
-    """Give how much of a sound is a tone."""
+    """Return how much of a sound is a tone."""
     samples = np.frombuffer(pcm, "<i2").astype(float)
     if not samples.any():
         return 0.0

@@ -29,7 +29,7 @@ from tests.support.owner import DOORS, OWNER
 
 @contextmanager
 def log_lines() -> Iterator[list[MutableMapping[str, Any]]]:
-    """Give what is logged, but for the word that a line without a secret says at its start."""
+    """Return what is logged, but for the word that a line without a secret says at its start."""
     with capture_logs() as logs:
         yield logs
         logs[:] = [line for line in logs if line["event"] != "twilio_unsecured"]
@@ -148,7 +148,7 @@ async def serving(
 
 
 def start_message(**changes: Any) -> dict[str, Any]:
-    """Give the `start` of an ordinary stream; `changes` go into its inner object."""
+    """Return the `start` of an ordinary stream; `changes` go into its inner object."""
     inner: dict[str, Any] = {
         "streamSid": STREAM,
         "accountSid": "AC1",
@@ -167,7 +167,7 @@ def start_message(**changes: Any) -> dict[str, Any]:
 
 
 def media_message(number: int, timestamp_ms: int, payload: bytes = b"\xff" * 160) -> dict[str, Any]:
-    """Give a media message; `number` is its sequence number."""
+    """Return a media message; `number` is its sequence number."""
     return {
         "event": "media",
         "sequenceNumber": str(number),
@@ -247,7 +247,7 @@ class Raw:
         self.writer.write(head + bytes(4) + payload)  # masked with zeros
 
     async def frame(self) -> tuple[int, bytes]:
-        """Give the next frame's opcode and payload; raises EOFError at the end."""
+        """Return the next frame's opcode and payload; raises EOFError at the end."""
         first, size = await self.reader.readexactly(2)
         if size == 126:
             size = int.from_bytes(await self.reader.readexactly(2), "big")

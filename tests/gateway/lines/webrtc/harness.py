@@ -111,7 +111,7 @@ async def serving(
 
 
 async def browser_offer() -> str:
-    """Give an offer such as a browser makes, without somebody who would connect."""
+    """Return an offer such as a browser makes, without somebody who would connect."""
     pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
     pc.addTransceiver("audio", direction="sendrecv")
     pc.createDataChannel("parley")
@@ -131,7 +131,7 @@ class Page:
         self.browser = Browser(self.caller, self.phone, self.messages.append)
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """Give the messages of one type, without version and type."""
+        """Return the messages of one type, without version and type."""
         return [
             {name: value for name, value in message.items() if name not in ("v", "type")}
             for message in self.messages
@@ -139,7 +139,7 @@ class Page:
         ]
 
     def heard(self) -> bytes:
-        """Give all that was heard by now."""
+        """Return all that was heard by now."""
         return self.phone.tape.heard_pcm()
 
 

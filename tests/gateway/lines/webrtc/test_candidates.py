@@ -9,7 +9,7 @@ HEAD = "a=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\n"
 
 
 def fragment(first: int) -> str:
-    """Give fifty candidates that nobody else has."""
+    """Return fifty candidates that nobody else has."""
     lines = (
         f"a=candidate:{number} 1 udp 1 192.0.2.{number % 250 + 1} {1024 + number} typ host"
         for number in range(first, first + 50)

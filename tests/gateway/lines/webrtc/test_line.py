@@ -19,7 +19,7 @@ from tests.support.sip_answers import Parties, tone
 
 
 def dominant(pcm: bytes, rate: int) -> float:
-    """Give the strongest frequency."""
+    """Return the strongest frequency."""
     samples = np.frombuffer(pcm, "<i2").astype(np.float64)
     spectrum = np.abs(np.fft.rfft(samples * np.hanning(len(samples))))
     return float(spectrum.argmax() * rate / len(samples))

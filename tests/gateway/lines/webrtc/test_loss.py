@@ -40,7 +40,7 @@ def delay(spoken: bytes, heard: bytes, at: float) -> float:
 
 
 def talk(seconds: float) -> bytes:
-    """Give speech without a pause, so that there is always something to compare."""
+    """Return speech without a pause, so that there is always something to compare."""
     voices = [samples(load(path, RATE).pcm) for path in sorted(SPEECH.glob("*.flac"))]
     pieces = np.concatenate([one[: len(one) // 480 * 480] for one in voices]).reshape(-1, 480)
     loud = pieces[np.sqrt(np.mean(pieces**2, axis=1)) > 300].ravel()

@@ -14,7 +14,7 @@ FRAGMENT = "a=ice-ufrag:abcd\r\na=ice-pwd:" + "p" * 24 + "\r\n"
 
 @contextmanager
 def taken() -> Iterator[tuple[int, int]]:
-    """Give a range of ports of which none is to be had."""
+    """Return a range of ports of which none is to be had."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]

@@ -21,7 +21,7 @@ def tell(showing: Showing, told: Told) -> list[Message]:
 
 
 def states(*events: Told) -> list[str]:
-    """Give the states that are shown, from the first on."""
+    """Return the states that are shown, from the first on."""
     showing = Showing()
     messages: list[Message] = list(showing.state())
     for event in events:

@@ -83,7 +83,7 @@ def test_g711_passes_through() -> None:
 
 
 def spoken(seconds: float) -> list[Packet]:
-    """Give packets of a voice, over and over, each with its number and time."""
+    """Return packets of a voice, over and over, each with its number and time."""
     pcm = load(SPEECH, RATE).pcm
     encoder = OpusEncoder(RATE)
     packets = []

@@ -21,7 +21,7 @@ def chunks(utterance: int, count: int, *, generation: int = 1, ends: bool = True
 
 
 def run(plan: MarkPlan, sent: list[Chunk]) -> list[tuple[int, Mark]]:
-    """Give each mark with the number of chunks sent before it."""
+    """Return each mark with the number of chunks sent before it."""
     marks = []
     for n, chunk in enumerate(sent):
         if (mark := plan.before(chunk)) is not None:

@@ -31,14 +31,14 @@ class Dialogue:
         self._progress = Progress(script)
 
     def begin(self, variables: Json) -> State:
-        """Give the state before anything was said; the greeting asks the opening question."""
+        """Return the state before anything was said; the greeting asks the opening question."""
         first = self.script.tasks[self.script.start].steps[:1]
         pending = first[0].fill[:1] if first else ()
         opening = Plan(self.script.lines.opening, self.script.lines.opening, pending)
         return self._given(State(self.script.start, plan=opening, heard=opening), variables)
 
     def follow(self, state: State, entry: Entry) -> State:
-        """Give the state after one more entry."""
+        """Return the state after one more entry."""
         match entry.role:
             case "caller":
                 return self._caller(state, entry.text)
@@ -273,7 +273,7 @@ class Dialogue:
         return replace(state, plan=replace(plan, text=text, question=question, pending=pending))
 
     def _wait(self, state: State, clear: bool) -> State:
-        """Give the caller time; a question they did not hear is put along with that."""
+        """Return the caller time; a question they did not hear is put along with that."""
         line, asked = self.script.lines.wait, state.plan
         if not clear and asked.question:
             text = f"{line} {asked.question}"

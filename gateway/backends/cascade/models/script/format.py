@@ -191,7 +191,7 @@ class Script:
         }
 
     def result_name(self, step: Step) -> str:
-        """Give the name a step's result goes by."""
+        """Return the name a step's result goes by."""
         return step.into or step.tool
 
 

@@ -28,7 +28,7 @@ class Progress:
     script: Script
 
     def known(self, state: State) -> Known:
-        """Give everything a text may name."""
+        """Return everything a text may name."""
         results = {k: v for k, v in state.results.items() if not k.startswith(INTENT)}
         return {**state.variables, **state.slots, **results}
 

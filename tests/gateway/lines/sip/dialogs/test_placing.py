@@ -40,7 +40,7 @@ def answer(invite: Request, code: int, tag: str, host: str, port: int) -> bytes:
 
 
 def agreed(effects: list[CoreEffect]) -> list[tuple[str, int]]:
-    """Give where sound is to be sent by what was agreed."""
+    """Return where sound is to be sent by what was agreed."""
     reports = [effect.report for effect in effects if isinstance(effect, Reported)]
     assert not any(isinstance(report, MediaRefused) for report in reports)
     return [one.agreement.remote for one in reports if isinstance(one, MediaAgreed)]

@@ -52,7 +52,7 @@ EVENTS: dict[str, Callable[[], Told]] = {
 
 
 def rows() -> Iterator[tuple[str, str, str, str]]:
-    """Give machine, state, event and what the table says of them."""
+    """Return machine, state, event and what the table says of them."""
     machine, heads = "", [""]
     for line in (transaction.__doc__ or "").splitlines():
         cells = re.split(r"\s{2,}", line.strip())
