@@ -13,14 +13,18 @@ from typing import Any, Protocol
 
 import structlog
 
+from gateway.backends.carried import Carried, said_since
 from gateway.backends.socket import ModelSocket
-from gateway.events import BackendCommand, BackendLost, CallerWords, Json
+from gateway.events import BackendCommand, BackendLost, CallerWords, Entry, Json
 from gateway.plumbing.wire_json import known, parse
 from gateway.ports import BackendEvent, BackendStart, BackendTraits
 from media.frame import AudioFrame
 
 IDLE_LOOK = 1.0
 """Seconds between looks for a quiet moment, once a session is old enough to be renewed."""
+
+QUIET_LOOK = 0.1
+"""Seconds between looks for the end of what is under way, once the next session is up."""
 
 LATE_RENEWAL = 240.0
 """How long a quiet moment is waited for; then the session is renewed in whatever there is."""
@@ -110,6 +114,9 @@ class ModelSession(Protocol):
     def receive(self, message: bytes) -> Output:
         """Take a message of the server; raises ValueError for what is none."""
 
+    def catch_up(self, said: tuple[Entry, ...]) -> list[str]:
+        """Give what tells of what was said since the session was opened, before it serves."""
+
     def closing(self) -> list[str]:
         """Give what is sent before the session is left: the protocol's own goodbye."""
 
@@ -180,6 +187,7 @@ class SessionBackend:
         self._socket: Channel | None = None
         self._early: list[BackendCommand | AudioFrame] = []
         self._renew = asyncio.Event()
+        self._carried = Carried()
 
     async def run(self, start: BackendStart, emit: Emit) -> None:
         """Serve one call until cancelled."""
@@ -190,7 +198,7 @@ class SessionBackend:
 
     async def _serve(self, start: BackendStart, emit: Emit) -> None:
         try:
-            await self._connect(start)
+            self._session, self._socket = await self._open(start)
             for early in self._early:
                 self.hear(early) if isinstance(early, AudioFrame) else self.perform(early)
             self._early.clear()
@@ -216,6 +224,7 @@ class SessionBackend:
             if len(self._early) < EARLY:
                 self._early.append(frame)
             return
+        self._carried.hear(frame)
         output = self._session.hear(frame)
         if output is not None:
             self._put(output, self._socket)
@@ -225,6 +234,7 @@ class SessionBackend:
         if self._session is None or self._socket is None:
             self._early.append(command)
             return
+        self._carried.perform(command)
         self._put(self._session.perform(command), self._socket)
 
     async def words(self, start: int, end: int) -> str | None:
@@ -237,8 +247,8 @@ class SessionBackend:
 
     # --- sessions ----------------------------------------------------------------------------
 
-    async def _connect(self, start: BackendStart) -> None:
-        """Open a session and, once it is configured, put it in the place of the present one."""
+    async def _open(self, start: BackendStart) -> tuple[ModelSession, Channel]:
+        """Open a session that is configured; it does not serve yet."""
         reach = self._reach
         self._renew.clear()  # what the new session says of itself may come before it is ready
         session = self._make(start)
@@ -251,11 +261,7 @@ class SessionBackend:
             given_up.callback(self._leave, session, socket)
             await self._configured(start, session, socket, ready)
             given_up.pop_all()
-        old, before = self._socket, self._session
-        self._socket, self._session = socket, session
-        if old is not None:
-            self._leave(before, old)
-            log.info("session_renewed", backend=reach.name, call_id=start.info.call_id)
+        return session, socket
 
     async def _configured(
         self, start: BackendStart, session: ModelSession, socket: Channel, ready: asyncio.Event
@@ -276,16 +282,52 @@ class SessionBackend:
             raise OSError(socket.reason)
 
     async def _renewed(self, start: BackendStart) -> None:
-        """Open the next session; while that fails, the present one goes on serving."""
+        """Open the next session; the present one serves until that is up and nothing under way."""
         assert self._socket is not None
+        known = start.recall()
         try:
-            await self._connect(replace(start, history=start.recall()))
+            session, socket = await self._open(replace(start, history=known))
+            with ExitStack() as given_up:
+                given_up.callback(self._leave, session, socket)
+                await self._quiet(socket)
+                given_up.pop_all()
         except OSError as broken:
             if self._socket.closed.is_set():
                 raise
             log.warning("renewal_failed", backend=self._reach.name, reason=str(broken))
             await _set_within(self._socket.closed, RETRY_RENEWAL)
             self._renew.set()
+            return
+        self._hand_over(session, socket, known, start.recall())
+        log.info("session_renewed", backend=self._reach.name, call_id=start.info.call_id)
+
+    async def _quiet(self, next_one: Channel) -> None:
+        """Wait until the call may go over to the next session; raises OSError if that is lost."""
+        now = asyncio.get_running_loop().time
+        last = now() + self._reach.late_seconds
+        while self._session is not None and self._session.busy and now() < last:
+            if self._socket is None or self._socket.closed.is_set():
+                break
+            if await _set_within(next_one.closed, QUIET_LOOK):
+                raise OSError(next_one.reason)
+
+    def _hand_over(
+        self,
+        session: ModelSession,
+        socket: Channel,
+        known: tuple[Entry, ...],
+        said: tuple[Entry, ...],
+    ) -> None:
+        old, before = self._socket, self._session
+        self._socket, self._session = socket, session
+        for message in session.catch_up(said_since(known, said)):
+            socket.send(message)
+        written = bool(said) and said[-1].role == "caller"
+        for output in self._carried.give(session.hear, session.perform, written=written):
+            if output is not None:
+                self._put(output, socket)
+        if old is not None:
+            self._leave(before, old)
 
     def _message(
         self, session: ModelSession, socket: Channel, ready: asyncio.Event, message: bytes
@@ -305,6 +347,7 @@ class SessionBackend:
         for message in output.send:
             socket.send(message)
         for event in output.emit:
+            self._carried.told(event)
             self._emit(event)
         if output.renew:
             self._renew.set()
@@ -322,7 +365,8 @@ class SessionBackend:
             wait = min(IDLE_LOOK, until - loop.time())
             if await _set_within(socket.closed, wait):
                 return False
-        last = loop.time() + self._reach.late_seconds
+        # Who asks for it closes soon: the next one is opened in whatever moment this is.
+        last = loop.time() + (0.0 if self._renew.is_set() else self._reach.late_seconds)
         while self._session is not None and self._session.busy and loop.time() < last:
             if await _set_within(socket.closed, IDLE_LOOK):
                 return False

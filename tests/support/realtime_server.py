@@ -60,6 +60,8 @@ class Seen:
     sound: bytearray = field(default_factory=bytearray)
     "appended and not cleared, of all sessions"
     errors: list[str] = field(default_factory=list)
+    commits: list[int] = field(default_factory=list)
+    "bytes of each turn that was committed"
     connections: int = 0
     headers: list[dict[str, str]] = field(default_factory=list)
 
@@ -77,6 +79,8 @@ class FakeRealtime:
         self.seen = Seen()
         self.url = ""
         self.sessions: list[_Session] = []
+        self.slow = 0.0
+        "seconds until a further session is configured"
         self.byte: int | None = None
         "what all of its sound is made of"
 
@@ -155,6 +159,7 @@ class _Session:
         match event["type"]:
             case "session.update":
                 self._session = event["session"]
+                await asyncio.sleep(self.server.slow if len(self.server.sessions) > 1 else 0.0)
                 await self.send("session.updated", session=self._session)
             case "input_audio_buffer.append":
                 sound = base64.b64decode(event["audio"])
@@ -198,6 +203,7 @@ class _Session:
         if not self._buffer:
             await self.error("input_audio_buffer_commit_empty", "buffer is empty", event)
             return
+        self.server.seen.commits.append(len(self._buffer))
         self._buffer.clear()
         item = f"item{next(self._ids)}"
         await self.send("input_audio_buffer.committed", item_id=item)

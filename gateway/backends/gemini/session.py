@@ -116,6 +116,10 @@ class GeminiSession:
         """Begin with the set-up."""
         return [wire.setup(self._start, self._settings, self._handle.value)]
 
+    def catch_up(self, said: tuple[Entry, ...]) -> list[str]:
+        """Write what was said meanwhile as turns."""
+        return [wire.turns(said, complete=False)] if said else []
+
     def closing(self) -> list[str]:
         """Say nothing: the end of the WebSocket is the end of the session."""
         return []

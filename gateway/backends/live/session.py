@@ -26,6 +26,7 @@ from gateway.events import (
     Disregard,
     Draft,
     DropDraft,
+    Entry,
     Inform,
     Json,
     Listen,
@@ -116,6 +117,10 @@ class LiveSession:
     def opening(self) -> list[str]:
         """Begin with the whole configuration."""
         return [wire.start(self._start, self._settings)]
+
+    def catch_up(self, said: tuple[Entry, ...]) -> list[str]:
+        """Write what was said meanwhile as thoughts."""
+        return [wire.think(f"{entry.role}: {entry.text or dict(entry.data)}") for entry in said]
 
     def closing(self) -> list[str]:
         """Say goodbye; nothing may be said before the session has begun."""

@@ -25,6 +25,7 @@ from gateway.events import (
     Disregard,
     Draft,
     DropDraft,
+    Entry,
     Inform,
     Listen,
     ReplyEnded,
@@ -105,6 +106,13 @@ class NovaSession:
     def opening(self) -> list[str]:
         """Begin with the configuration, the instructions and the conversation so far."""
         return wire.opening(self._start, self._settings, self._rate)
+
+    def catch_up(self, said: tuple[Entry, ...]) -> list[str]:
+        """Write what was said meanwhile as text, where the model takes any."""
+        output = Output()
+        for entry in said:
+            self._tell(output, f"({entry.role}, before this: {entry.text or dict(entry.data)})")
+        return output.send
 
     def closing(self) -> list[str]:
         """Say goodbye in the order that is asked for."""

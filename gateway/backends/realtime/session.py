@@ -43,6 +43,8 @@ from gateway.events import (
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
 
+CUT = 'The caller cut in: of your last words they heard only: "{}"'
+
 HARMLESS = frozenset({"response_cancel_not_active", "input_audio_buffer_commit_empty"})
 """Errors that only say that something was already over."""
 
@@ -65,6 +67,10 @@ class RealtimeSession:
         self._commits: deque[int] = deque()
         self._turn_items: dict[str, int] = {}
         self._ended_item = ""
+        self._speaking = False
+        "by the server's ear"
+        self._unanswered: set[str] = set()
+        "what it asked of tools"
         self._ready = False
 
     @property
@@ -75,7 +81,8 @@ class RealtimeSession:
     @property
     def busy(self) -> bool:
         """A turn or a reply is under way."""
-        return self._microphone.open or self._responses.busy
+        speaking = self._speaking if self._settings.owns_turns else self._microphone.open
+        return speaking or bool(self._unanswered) or self._responses.busy
 
     # --- sound ---------------------------------------------------------------------------------
 
@@ -146,6 +153,9 @@ class RealtimeSession:
     def _truncate(self, output: Output, command: Truncate) -> None:
         cut = self._spoken.cut(command.utterance, command.heard_seconds)
         if cut is None:
+            if command.utterance not in self._spoken and self._start.history:
+                # Said in the session before this one, whose items are not known here.
+                output.send += self.catch_up((Entry("note", CUT.format(command.heard_text)),))
             return
         item, heard = cut
         output.send.append(
@@ -161,6 +171,7 @@ class RealtimeSession:
             "output": msgspec.json.encode(dict(command.result)).decode(),
         }
         output.send.append(wire.write("conversation.item.create", item=item))
+        self._unanswered.discard(command.ask)
         if command.ends:
             output.emit.append(ReplyEnded(command.reply))
         if command.proceed:
@@ -171,6 +182,10 @@ class RealtimeSession:
     def opening(self) -> list[str]:
         """Wait for the server to speak first."""
         return []
+
+    def catch_up(self, said: tuple[Entry, ...]) -> list[str]:
+        """Write what was said meanwhile as items."""
+        return [wire.write("conversation.item.create", item=item) for item in wire.items(said)]
 
     def closing(self) -> list[str]:
         """Say nothing: the end of the WebSocket is the end of the session."""
@@ -229,9 +244,10 @@ class RealtimeSession:
                 if self._commits:
                     self._turn_items[item] = self._commits.popleft()
                 elif owns:
-                    self._ended_item = item
+                    self._ended_item, self._speaking = item, False
                     output.emit.append(BackendTurn("ended"))
             case wire.SpeechStarted():
+                self._speaking = True
                 if owns:
                     output.emit.append(BackendTurn("speech_started"))
                     output.emit.append(BackendTurn("interrupted"))
@@ -276,6 +292,7 @@ class RealtimeSession:
             case wire.ToolCall():
                 if alive is not None and not alive.void and alive.id == event.response_id:
                     alive.tools.add(event.call_id)
+                    self._unanswered.add(event.call_id)
                     name = event.name or alive.names.get(event.item_id, "")
                     arguments = tool_arguments(event.arguments)
                     output.emit.append(ToolAsked(alive.reply, event.call_id, name, arguments))
@@ -321,16 +338,17 @@ class RealtimeSession:
         refused = self._responses.refused(error)
         alive = self._responses.alive
         if refused is not None:
-            self._failed(output, refused, error)
+            output.emit.append(_failure(refused, error))
+            output.send += self._responses.go_on()
         elif alive is not None and not alive.void and "server_error" in (error.type, error.code):
             # Nothing says whether it goes on; what still comes of it is void.
             output.send += self._responses.cancel(alive.reply)
-            self._failed(output, alive, error)
+            output.emit.append(_failure(alive, error))
 
-    def _failed(self, output: Output, response: Response, error: wire.ApiError) -> None:
-        what = error.message or error.code or "the server failed"
-        output.emit.append(BackendLost(what, part="model", reply=response.reply, fatal=False))
-        output.send += self._responses.go_on()
+
+def _failure(response: Response, error: wire.ApiError) -> BackendLost:
+    what = error.message or error.code or "the server failed"
+    return BackendLost(what, part="model", reply=response.reply, fatal=False)
 
 
 def _code(body: wire.ResponseBody) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 from gateway.backends.conversion import Conversion
@@ -30,10 +31,16 @@ class Spoken:
         self._rate = rate
         self._utterances: dict[int, _Utterance] = {}
         self._items: dict[str, int] = {}
+        self._known: deque[int] = deque(maxlen=KEPT)
+        "utterances that were begun here, the latest ones"
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._known
 
     def begin(self, item: str, number: int, reply: int) -> None:
         """Enter an item as the utterance of this number."""
         self._items[item] = number
+        self._known.append(number)
         self._utterances[number] = _Utterance(item, reply)
         for old in [item for item, n in self._items.items() if n < number - KEPT]:
             self._utterances.pop(self._items.pop(old), None)
