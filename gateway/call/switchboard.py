@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import structlog
 
 from gateway.call.call import Call
+from gateway.call.missed import MissedCalls
 from gateway.call.pacer import Pacer
-from gateway.call.refusals import Missed, Refusals
+from gateway.call.refusals import Missed
 from gateway.events import EndAsked
 from gateway.ports import Free, Leg, Refusal
 
@@ -59,9 +60,7 @@ class Switchboard:
         self._empty = asyncio.Event()
         self._empty.set()
         self.begun = 0
-        self._write = write
-        self._refusals = Refusals()
-        self._timer: asyncio.TimerHandle | None = None
+        self._missed = MissedCalls(write)
 
     # --- the lines' side -----------------------------------------------------------------------
 
@@ -87,21 +86,12 @@ class Switchboard:
 
     def missed(self, call: Missed) -> None:
         """Write down a call that never came to be; of a flood, some and a sum."""
-        loop = asyncio.get_running_loop()
-        for told in self._refusals.take(call, loop.time()):
-            self._write(told)
-        if self._timer is None and self._refusals.deadline is not None:
-            self._timer = loop.call_at(self._refusals.deadline, self._sum_up)
-
-    def _sum_up(self) -> None:
-        self._timer = None
-        for told in self._refusals.time_passed(asyncio.get_running_loop().time()):
-            self._write(told)
+        self._missed.take(call)
 
     @property
     def refused(self) -> Mapping[str, int]:
         """Count the calls that never came to be, by cause."""
-        return self._refusals.counted
+        return self._missed.counted
 
     def would_refuse(self) -> Refusal | None:
         """Say why a call for any agent would be refused now."""
