@@ -21,7 +21,6 @@ from tests.support.log_lines import SAMPLES
 from tests.support.peers import package_of, packages, requires_program
 from tools import call_log_page
 from tools.settings_page import PAGE, page
-from tools.shape import Finding, excused, look
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -243,76 +242,3 @@ def test_a_test_without_its_program_names_what_to_install(monkeypatch: pytest.Mo
         "not installed: sipp (apt-get install sip-tester), baresip (apt-get install baresip-core)"
     )
     assert "peer" in marks
-
-
-# --- the shape check ------------------------------------------------------------------------------
-
-
-def rules(text: str) -> list[tuple[str, str]]:
-    return [(each.rule, each.where) for each in look("a.py", text)]
-
-
-BODY = "\n".join(f"        self.a{number} = {number}" for number in range(15))
-METHODS = "\n".join(f"    def m{number}(self): ..." for number in range(21))
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("x = 1\n" * 401, [("file-lines", "a.py")]),
-        ('"""This file is long because it is a table."""\n' + "x = 1\n" * 401, []),
-        ("def f():\n" + "    x = 1\n" * 60, [("function-lines", "a.py:f")]),
-        ("class A:\n    def f(self):\n" + "        x = 1\n" * 59, []),
-        (f"class A:\n    def f(self):\n{BODY}\n", [("class-attributes", "a.py:A")]),
-        (f"class A:\n{METHODS}\n", [("class-methods", "a.py:A")]),
-        ("class CallManager: ...\n", [("hollow-name", "a.py:CallManager")]),
-        ("asyncio.create_task(x)\n", [("loose-task", "a.py")]),
-        ("def f():\n    self._loop.create_task(x)\n", [("loose-task", "a.py:f")]),
-        ("asyncio.get_running_loop().create_task(x)\n", [("loose-task", "a.py")]),
-        (
-            "await asyncio.gather(a, b)\nawait asyncio.wait_for(a, 1)\n",
-            [("loose-task", "a.py")] * 2,
-        ),
-        ("group.create_task(x)\nself.gather(1)\n", []),
-        ("try: x\nexcept Exception: y\n", [("broad-except", "a.py")]),
-        ("try: x\nexcept: y\n", [("broad-except", "a.py")]),
-        ("try: x\nexcept (OSError, Exception): y\n", [("broad-except", "a.py")]),
-        ("try: x\nexcept Exception:  # fence: around one call\n    y\n", []),
-        ("try: x\nexcept BaseException:\n    y\n    raise\n", []),
-        ("try: x\nexcept OSError: y\n", []),
-        (
-            "@dataclass(frozen=True)\nclass A:\n" + "\n".join(f"    a{n}: int" for n in range(15)),
-            [],
-        ),
-    ],
-)
-def test_the_shape_check_finds_what_breaks_a_rule(text: str, found: list[tuple[str, str]]) -> None:
-    assert rules(text) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ('getattr(leg, "witness", None)\n', ["looked-for"]),
-        ('def f():\n    return hasattr(leg, "witness")\n', ["looked-for"]),
-        ("getattr(settings, name)\ngetattr(settings, name, None)\n", []),
-        ("class A:\n    def f(self, other):\n        self._x = other._x\n", []),
-        ("def f(dtls):\n    return dtls._set_role\n", ["private-name"]),
-        ("class A(B):\n    def _f(self):\n        super()._f()\n", ["private-name"]),
-        ("class A(B):\n    def f(self):\n        return self._of_b\n", ["private-name"]),
-    ],
-)
-def test_the_product_looks_for_no_names_and_uses_nobody_elses(text: str, found: list[str]) -> None:
-    assert [each.rule for each in look("gateway/a.py", text)] == found
-    assert rules(text) == [], "the tests may"
-
-
-def test_an_exception_needs_a_reason_and_a_cause() -> None:
-    finding = Finding("class-methods", "a.py:A", 3, "too many")
-    allow = {"rule": "class-methods", "where": "a.py:A", "reason": "a table"}
-    other = {"rule": "file-lines", "where": "b.py", "reason": "it was long once"}
-    assert excused([finding], [allow]) == []
-    assert "a.py:3: class-methods: too many" in excused([finding], [{**allow, "reason": ""}])
-    assert excused([finding], [allow, other]) == [
-        "tools/shape.toml: file-lines at b.py is excused and does not occur"
-    ]

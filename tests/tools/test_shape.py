@@ -11,6 +11,7 @@ from tools.shape import (
     FILE_LINES,
     FUNCTION_STATEMENTS,
     TEST_LINES,
+    Finding,
     excused,
     look,
 )
@@ -62,10 +63,57 @@ def test_data_that_does_not_change_is_no_state() -> None:
     assert rules(f"@dataclass(slots=True)\nclass Example:\n{fields}") == ["class-attributes"]
 
 
-def test_an_exception_has_a_reason_and_something_to_excuse() -> None:
-    findings = list(look("gateway/example.py", "x = 1\n" * (FILE_LINES + 1)))
-    allow = {"rule": "file-lines", "where": "gateway/example.py", "reason": "one table"}
-    assert excused(findings, [allow]) == []
-    assert len(excused(findings, [{**allow, "reason": ""}])) == 2
-    (left,) = excused([], [allow])
-    assert "does not occur" in left
+def places(text: str) -> list[tuple[str, str]]:
+    return [(each.rule, each.where) for each in look("a.py", text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("class CallManager: ...\n", [("hollow-name", "a.py:CallManager")]),
+        ("asyncio.create_task(x)\n", [("loose-task", "a.py")]),
+        ("def f():\n    self._loop.create_task(x)\n", [("loose-task", "a.py:f")]),
+        ("asyncio.get_running_loop().create_task(x)\n", [("loose-task", "a.py")]),
+        (
+            "await asyncio.gather(a, b)\nawait asyncio.wait_for(a, 1)\n",
+            [("loose-task", "a.py")] * 2,
+        ),
+        ("group.create_task(x)\nself.gather(1)\n", []),
+        ("try: x\nexcept Exception: y\n", [("broad-except", "a.py")]),
+        ("try: x\nexcept: y\n", [("broad-except", "a.py")]),
+        ("try: x\nexcept (OSError, Exception): y\n", [("broad-except", "a.py")]),
+        ("try: x\nexcept Exception:  # fence: around one call\n    y\n", []),
+        ("try: x\nexcept BaseException:\n    y\n    raise\n", []),
+        ("try: x\nexcept OSError: y\n", []),
+    ],
+)
+def test_the_shape_check_finds_what_breaks_a_rule(text: str, found: list[tuple[str, str]]) -> None:
+    assert places(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('getattr(leg, "witness", None)\n', ["looked-for"]),
+        ('def f():\n    return hasattr(leg, "witness")\n', ["looked-for"]),
+        ("getattr(settings, name)\ngetattr(settings, name, None)\n", []),
+        ("class A:\n    def f(self, other):\n        self._x = other._x\n", []),
+        ("def f(dtls):\n    return dtls._set_role\n", ["private-name"]),
+        ("class A(B):\n    def _f(self):\n        super()._f()\n", ["private-name"]),
+        ("class A(B):\n    def f(self):\n        return self._of_b\n", ["private-name"]),
+    ],
+)
+def test_the_product_looks_for_no_names_and_uses_nobody_elses(text: str, found: list[str]) -> None:
+    assert rules(text) == found
+    assert places(text) == [], "the tests may"
+
+
+def test_an_exception_needs_a_reason_and_a_cause() -> None:
+    finding = Finding("class-methods", "a.py:A", 3, "too many")
+    allow = {"rule": "class-methods", "where": "a.py:A", "reason": "a table"}
+    other = {"rule": "file-lines", "where": "b.py", "reason": "it was long once"}
+    assert excused([finding], [allow]) == []
+    assert "a.py:3: class-methods: too many" in excused([finding], [{**allow, "reason": ""}])
+    assert excused([finding], [allow, other]) == [
+        "tools/shape.toml: file-lines at b.py is excused and does not occur"
+    ]
