@@ -12,8 +12,12 @@ PREFIX_SECONDS = 0.3
 """Sound sent from before the first voiced sample: soft onsets lie there (the API's own turn
 detection keeps as much)."""
 
-KEPT_SECONDS = 1.5
-"""Sound kept while nobody is known to speak: the gate needs up to half a second to be sure."""
+KEPT_SECONDS = 3.0
+"""Sound kept while nobody is known to speak: the gate needs up to half a second to be sure, and
+what was taken for a nod belongs to a turn that begins within a second of it."""
+
+KEPT_FRAMES = 150
+"""The same in frames."""
 
 GATHERED = 3
 """Frames that go in one message, 60 ms: the model answers a turn that is committed, and then has
@@ -40,11 +44,16 @@ class Microphone:
         self._samples = 0
         "kept"
         self.open = always
+        self._taken: deque[bytes] | None = None if always else deque(maxlen=KEPT_FRAMES)
+        "what was sent since the turn began, in case it is found to be none, and then to be one"
 
     def hear(self, frame: AudioFrame, *, ready: bool) -> str | None:
         """Take a frame; give what is sent of it."""
         sound = self._sound.taken(frame)
         if self.open and ready:
+            self._end = frame.end
+            if self._taken is not None:
+                self._taken.append(sound)
             self._gathered.append(self._sound.to_model(sound))
             if len(self._gathered) < self._at_once:
                 return None
@@ -67,17 +76,25 @@ class Microphone:
             at += len(each) // self._sound.width
             if wanted is None or at > wanted:
                 sound += self._sound.to_model(each)
+        if self._taken is not None and wanted is not None:
+            self._taken.extend(self._kept)
         self._kept.clear()
         self._samples = 0
         return [wire.append_audio(sound)] if sound else []
 
     def disregard(self) -> None:
-        """Send nothing more of what was no turn."""
+        """Send nothing more of what was no turn, and keep it for a turn that it belongs to."""
         self.open = False
         self._gathered.clear()
+        taken = self._taken or deque()
+        self._samples += sum(len(each) for each in taken) // self._sound.width
+        self._kept.extendleft(reversed(taken))
+        taken.clear()
 
     def rest(self) -> list[str]:
         """Write what is left of a turn that is over."""
+        if self._taken is not None:
+            self._taken.clear()
         rest = self._sound.rest_to_model()
         return [self._write(rest)] if rest or self._gathered else []
 

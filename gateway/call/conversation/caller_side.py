@@ -74,8 +74,8 @@ def answer(state: CallState, event: CallerSide, now: float) -> Effects:
             return sounds.started(state, event, now)
         case SpeechStopped():
             return sounds.stopped(state, now)
-        case TurnDropped():
-            return sounds.dropped(state, now) + proposals.floor_free(state, now)
+        case TurnDropped(at=at):
+            return sounds.dropped(state, at, now) + proposals.floor_free(state, now)
         case TurnDrafted():
             return _drafted(state, event, now)
         case TurnResumed():
@@ -111,7 +111,8 @@ def claim(state: CallState, event: CallerClaimed, now: float) -> Effects:
 
 def _drafted(state: CallState, event: TurnDrafted, now: float) -> Effects:
     before = state.caller.rejoins
-    start, without = (event.start, 0) if before is None else (before.start, before.turn)
+    own = sounds.whole(state, event.start)
+    start, without = (own, 0) if before is None else (before.start, before.turn)
     if state.seconds(event.end - event.start) > state.settings.draft_turn_seconds:
         return []
     return draft(state, now, start, event.end, probability=event.probability, without=without)

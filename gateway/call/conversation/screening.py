@@ -99,11 +99,11 @@ def overheard(state: CallState, event: CallerSide, now: float) -> Effects:
             silent = now - state.seconds(at - end)
             state.caller.speaking, state.caller.voice_ended = False, silent
             _wait(state, silent + (WAITS_SECONDS if asking else SILENT_SECONDS))
-        case TurnDropped() if asking:
+        case TurnDropped(at=at) if asking:
             if screening.turn is None:  # it was no voice
                 screening.began = None
                 _wait(state, now + WAITS_SECONDS)
-            return [] if state.traits.owns_turns else sounds.dropped(state, now)
+            return [] if state.traits.owns_turns else sounds.dropped(state, at, now)
         case CallerTurnEnded() if asking:
             return _note_turn(state, event, now)
         case BackendTurn(kind="ended") if asking:

@@ -12,6 +12,19 @@ from gateway.events import Disregard, Duck, Hold, Listen, Record, Resume
 from gateway.log_events import BackchannelLogged, ResumedLogged
 from turn.events import OverlapBegan, OverlapDismissed, OverlapHeld, SpeechStarted
 
+BELONGS_SECONDS = 1.0
+"""Who speaks within this of a sound that was taken for a nod, or for nothing, goes on from it."""
+
+LONGEST_SECONDS = 2.5
+"""How much sooner a turn can begin for that: backends keep what they heard for three seconds."""
+
+
+def whole(state: CallState, start: int) -> int:
+    """Return where a turn begins that turn-taking heard from `start` on."""
+    caller = state.caller
+    near = 0 <= state.seconds(start - caller.listening_from) <= LONGEST_SECONDS
+    return caller.listening_from if caller.listening and near else start
+
 
 def started(state: CallState, event: SpeechStarted, now: float) -> Effects:
     """The caller begins to speak, or to make a sound that may be speech."""
@@ -37,10 +50,10 @@ def stopped(state: CallState, now: float) -> Effects:
     return []
 
 
-def dropped(state: CallState, now: float) -> Effects:
+def dropped(state: CallState, at: int, now: float) -> Effects:
     """The sound was nothing: whatever waited for it goes on as if it had not been."""
     state.caller.speaking, state.caller.rejoins = False, None
-    effects = disregard(state) if state.caller.listening else []
+    effects = dismiss(state, at) if state.caller.listening else []
     if Wait.HELD in state.waits:
         state.waits.stop(Wait.HELD)
         effects.append(Resume())
@@ -64,15 +77,23 @@ def over_agent(state: CallState, event: OverlapBegan | OverlapHeld | OverlapDism
             return [Hold()]
         case OverlapDismissed(kind="open"):
             return [Resume()]  # everything was said; the sound goes on as a turn
-        case OverlapDismissed(kind=kind, text=text):
+        case OverlapDismissed(at=at, kind=kind, text=text):
             told = (
                 BackchannelLogged(kind=kind, text=text)
                 if kind == "backchannel"
                 else ResumedLogged(kind=kind, text=text)
             )
-            return [Resume(), *disregard(state), Record(told)]
+            own = kind in ("echo", "noise")
+            gone = disregard(state) if own else dismiss(state, at)
+            return [Resume(), *gone, Record(told)]
         case _:
             assert_never(event)
+
+
+def dismiss(state: CallState, at: int) -> Effects:
+    """What was listened to was nothing by itself; it may yet turn out to belong to more."""
+    state.caller.dismissed = state.caller.listening_from, at
+    return disregard(state)
 
 
 def disregard(state: CallState) -> Effects:
@@ -85,6 +106,11 @@ def _listen(state: CallState, start: int) -> Effects:
     """Tell the backend where a turn begins, once for each turn."""
     if state.caller.listening:
         return []
+    dismissed, state.caller.dismissed = state.caller.dismissed, None
+    if dismissed is not None:
+        begun, at = dismissed
+        belongs = state.seconds(start - at) <= BELONGS_SECONDS
+        start = begun if belongs and state.seconds(start - begun) <= LONGEST_SECONDS else start
     state.caller.listening = True
     state.caller.listening_from = start
     return [Listen(start)]

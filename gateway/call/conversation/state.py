@@ -120,6 +120,8 @@ class CallerFloor:
     "the backend was told where the present turn of the caller began"
     listening_from: int = 0
     "where that is, in samples of the caller's stream"
+    dismissed: tuple[int, int] | None = None
+    "what was found to be nothing last: from where, and where that was known"
     claim: CallerClaimed | None = None
     "why playout is being flushed"
     ended: Ended | None = None

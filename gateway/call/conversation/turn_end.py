@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gateway.call.conversation import consent_side, proposals, rejoin, tool_side
+from dataclasses import replace
+
+from gateway.call.conversation import consent_side, proposals, rejoin, sounds, tool_side
 from gateway.call.conversation.beginning import begin
 from gateway.call.conversation.replies import Reply
 from gateway.call.conversation.state import CallState
@@ -28,7 +30,10 @@ LEAST_SECONDS = 0.8
 
 def turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
     """Answer a turn that has ended, together with the one before where that had not."""
+    start = sounds.whole(state, event.ended.start)
+    event = replace(event, ended=replace(event.ended, start=start))
     state.caller.speaking = state.caller.listening = False
+    state.caller.dismissed = None
     if state.end.phase != "open":
         return tool_side.drop_draft(state, "call ending", now)
     effects = _give_way(state, now)

@@ -167,10 +167,24 @@ def test_of_what_was_no_turn_nothing_more_is_sent() -> None:
     microphone.disregard()
     assert microphone.rest() == []
     assert hears(microphone, range(10, 20)) == b""
-    assert sound(microphone.since(None)) == b"".join(map(coded, range(10, 20)))
+    assert sound(microphone.since(START + 10 * FRAME + PREFIX)) == b"".join(
+        map(coded, range(10, 20))
+    )
 
 
-def test_while_nobody_speaks_a_second_and_a_half_is_kept() -> None:
+def test_what_was_no_turn_is_there_for_the_turn_that_it_belongs_to() -> None:
+    microphone = passing()
+    hears(microphone, range(30))
+    microphone.since(START + 20 * FRAME)
+    microphone.open = True
+    hears(microphone, range(30, 50))
+    microphone.disregard()
+    hears(microphone, range(50, 80))
+    sent = sound(microphone.since(START + 20 * FRAME + PREFIX))
+    assert sent == b"".join(map(coded, range(20, 80)))
+
+
+def test_while_nobody_speaks_three_seconds_are_kept() -> None:
     microphone = passing()
     hears(microphone, range(1000))
     first = 1000 - round(KEPT_SECONDS * RATE) // FRAME

@@ -138,6 +138,31 @@ async def test_a_connection_lost_over_a_tool_is_bridged_and_taken_up():
         assert two.seen.of("response.create")
 
 
+async def test_what_was_taken_for_a_nod_is_part_of_what_follows_within_a_second():
+    async with held([Answer("one two three four five six", 6000), GOOD]) as (caller, one, _two):
+        await caller.says()
+        await asyncio.sleep(1.5)
+        before = caller.now()
+        await caller.says(0.3)
+        await asyncio.sleep(0.6)
+        assert "first" in caller.said(before), "it is not interrupted by that"
+        await caller.says(2.0)
+        await asyncio.sleep(3)
+        assert one.seen.commits[-1] / 8000 > 0.3 + 0.6 + 2.0
+        assert not caller.faults()
+
+
+async def test_a_nod_that_nothing_follows_is_part_of_nothing():
+    async with held([Answer("one two three four five six", 6000), GOOD]) as (caller, one, _two):
+        await caller.says()
+        await asyncio.sleep(1.5)
+        await caller.says(0.3)
+        await asyncio.sleep(1.8)
+        await caller.says(1.5)
+        await asyncio.sleep(3)
+        assert one.seen.commits[-1] / 8000 < 0.3 + 1.8 + 1.5
+
+
 async def test_one_refused_since_another_is_active_is_asked_for_again():
     slow = Answer("one two three four five six", 12000, delay=0.1, deaf=5.4)
     async with held([slow, GOOD]) as (caller, one, _two):
