@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 from msgspec import Meta
 
 from gateway.lines.table import LINES
+from gateway.metrics.settings import MetricsSettings
 from gateway.observe.settings import LogSettings
 from gateway.plumbing.toml_file import EMPTY, decode, read
 from gateway.web.settings import WebSettings
@@ -111,6 +112,7 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     recording: RecordingSettings = field(default_factory=RecordingSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
 
     def line(self, kind: type[T]) -> T:
         """Give what was decided about the line that has settings of this kind."""

@@ -43,8 +43,10 @@ class Batcher(Generic[Item, Out]):
         settings: BatchSettings | None = None,
         *,
         priority: int = Priority.DECISION,
+        name: str = "other",
     ) -> None:
         """Take the model: a function, called in a worker thread, that answers item by item."""
+        self._name = name
         self._model = model
         self._workers = workers
         self._priority = priority
@@ -103,7 +105,7 @@ class Batcher(Generic[Item, Out]):
             loop.call_soon_threadsafe(self._deliver, batch, outcome, left, seconds, loop)
 
         try:
-            self._workers.submit(run, priority=self._priority)
+            self._workers.submit(run, priority=self._priority, model=self._name)
         except Refused as refused:
             self._deliver(batch, [refused] * len(batch), left, 0.0, loop)
 

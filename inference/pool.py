@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import count
 from typing import TypeVar
@@ -22,6 +23,17 @@ from inference.errors import Refused, as_error
 from inference.scheduling import MODEL_SLICE, ask_for_slices, yield_to_others
 
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Work:
+    """What one model had of the threads, in all."""
+
+    jobs: int = 0
+    waited: float = 0.0
+    "seconds from asking to the job's beginning"
+    ran: float = 0.0
+    "seconds"
 
 
 class Priority(IntEnum):
@@ -59,6 +71,8 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._running = 0
         self._closed = False
+        self.work: dict[str, Work] = {}
+        "by what asked for it; to look at"
 
     @property
     def busy(self) -> bool:
@@ -67,13 +81,20 @@ class Workers:
             return bool(self._heap) or self._running > 0
 
     def submit(
-        self, job: Callable[[], T], *, priority: int = Priority.DECISION, due: float | None = None
+        self,
+        job: Callable[[], T],
+        *,
+        priority: int = Priority.DECISION,
+        due: float | None = None,
+        model: str = "other",
     ) -> Future[T]:
         """Queue a job; its future fails with Refused if it has not begun at `due` (monotonic).
 
-        Raise Refused at once when the queue is full or closed.
+        `model` says what the time is counted to. Raise Refused at once when the queue is full or
+        closed.
         """
         future: Future[T] = Future()
+        asked = time.monotonic()
 
         def perform() -> None:
             if not future.set_running_or_notify_cancel():
@@ -84,11 +105,14 @@ class Workers:
             if due is not None and time.monotonic() >= due:
                 future.set_exception(Refused("the time for this had passed before it began"))
                 return
+            begun = time.monotonic()
             try:
                 result = job()
             except BaseException as raised:  # fence: a job's failure belongs to who waits for it
+                self._count_in(model, begun - asked, time.monotonic() - begun)
                 future.set_exception(as_error(raised))
             else:
+                self._count_in(model, begun - asked, time.monotonic() - begun)
                 future.set_result(result)
 
         with self._wake:
@@ -103,10 +127,22 @@ class Workers:
         return future
 
     async def run(
-        self, job: Callable[[], T], *, priority: int = Priority.DECISION, due: float | None = None
+        self,
+        job: Callable[[], T],
+        *,
+        priority: int = Priority.DECISION,
+        due: float | None = None,
+        model: str = "other",
     ) -> T:
         """Await a job; cancelling the wait drops the job unless it runs already."""
-        return await asyncio.wrap_future(self.submit(job, priority=priority, due=due))
+        return await asyncio.wrap_future(self.submit(job, priority=priority, due=due, model=model))
+
+    def _count_in(self, model: str, waited: float, ran: float) -> None:
+        with self._wake:
+            work = self.work.setdefault(model, Work())
+            work.jobs += 1
+            work.waited += waited
+            work.ran += ran
 
     def close(self) -> None:
         """Let running jobs end, refuse the waiting ones and end the threads."""

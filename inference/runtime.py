@@ -89,7 +89,7 @@ class Session:
     ) -> list[Array]:
         """Run in a worker thread; raise Refused when full, or not begun by `due` (loop seconds)."""
         return await self._workers.run(
-            lambda: self.run(inputs, outputs), priority=priority, due=due
+            lambda: self.run(inputs, outputs), priority=priority, due=due, model=self.name
         )
 
 
@@ -131,10 +131,15 @@ class Runtime:
         return session
 
     async def run(
-        self, job: Callable[[], T], *, priority: int = Priority.DECISION, due: float | None = None
+        self,
+        job: Callable[[], T],
+        *,
+        priority: int = Priority.DECISION,
+        due: float | None = None,
+        model: str = "other",
     ) -> T:
         """Run a job of several model calls in one worker thread."""
-        return await self.workers.run(job, priority=priority, due=due)
+        return await self.workers.run(job, priority=priority, due=due, model=model)
 
     def close(self) -> None:
         """End the threads; running jobs end first."""

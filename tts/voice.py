@@ -136,7 +136,7 @@ class ClauseVoice:
             return again(lambda: self.engine.render(text, rate, goes_on=goes_on))
 
         try:
-            future = self._runtime.workers.submit(job, priority=priority)
+            future = self._runtime.workers.submit(job, priority=priority, model="voice")
         except RuntimeError as error:  # refused by the pool
             raise OSError(f"the voice failed: {error}") from error
         return _Making(future=future, keep=lambda sound: self._cache.put(key, sound))

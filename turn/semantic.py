@@ -112,7 +112,9 @@ class TurnAssessor:
         self._settings = settings or SemanticSettings()
         self._on_gpu = runtime.settings.providers[0] != "cpu"
         self._sessions = self._load(runtime)
-        self._batcher = Batcher(self._answer, runtime.workers, self._batching(runtime))
+        self._batcher = Batcher(
+            self._answer, runtime.workers, self._batching(runtime), name="turn_detector"
+        )
 
     def open(self, rate: int, recent: RecentSound | None = None) -> TurnStream:
         """Begin a stream of `rate` samples a second; `recent`, if given, keeps it already."""

@@ -93,6 +93,11 @@ class Switchboard:
         """Count the calls that never came to be, by cause."""
         return self._missed.counted
 
+    @property
+    def limit(self) -> int:
+        """How many calls may be in progress at once; 0: no limit but what is felt."""
+        return self._settings.calls
+
     def would_refuse(self) -> Refusal | None:
         """Say why a call for any agent would be refused now."""
         return self._refusal(None)

@@ -14,6 +14,7 @@ Who = Literal[
     "owner",
     "sip_key",
     "site_key",
+    "scraper",
     "pass",
     "signature",
     "ticket",
@@ -26,6 +27,7 @@ WORDS: dict[Who, str] = {
     "owner": "this machine's owner",
     "sip_key": "whoever shows `SIP_API_KEY`",
     "site_key": "whoever shows `PARLEY_API_KEY`",
+    "scraper": "whoever shows `PARLEY_METRICS_TOKEN`",
     "pass": "a visitor with a token of the site's, once",
     "signature": "whoever signs as Twilio does",
     "ticket": "who was given a ticket by the webhook, once",
@@ -75,6 +77,10 @@ HEALTH = Door(
 READY = Door(
     "/readyz", ("GET", "HEAD"), ("everybody",), "whether a call would be taken, and why not"
 )
+METRICS = Door(
+    "/metrics", ("GET", "HEAD"), ("owner", "scraper"),
+    "counts and times of all calls, with nobody's number or words", pages=False,
+)  # fmt: skip
 SIP_CALLS = Door("/sip/calls", ("POST",), ("owner", "sip_key"), "a call is placed", pages=False)
 TOKENS = Door("/webrtc/tokens", ("POST",), ("owner", "site_key"), "a token for one visitor's call")
 OFFER = Door(
@@ -103,8 +109,8 @@ STREAM = Door(
 )  # fmt: skip
 
 DOORS = (
-    PAGE, PAGE_FILES, ICON, STATUS, CALLS, WIDGET, HEALTH, READY, SIP_CALLS, TOKENS, OFFER, ICE,
-    SESSION, VOICE, STATUS_REPORT, STREAM,
+    PAGE, PAGE_FILES, ICON, STATUS, CALLS, WIDGET, HEALTH, READY, METRICS, SIP_CALLS, TOKENS,
+    OFFER, ICE, SESSION, VOICE, STATUS_REPORT, STREAM,
 )  # fmt: skip
 
 

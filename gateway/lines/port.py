@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from gateway.doors.judgement import Doors
@@ -58,6 +59,8 @@ class Standing:
     "`note`: it serves, and something about it keeps calls away"
     said: str
     "in a few words"
+    unregistered: int = 0
+    "accounts that are not registered as they should be"
 
 
 class Line(Protocol):
@@ -104,5 +107,7 @@ class LineKind(Generic[S]):
     "why there is no such line, naming the setting; empty: there is"
     keys: Callable[[S], Mapping[Who, str]] = lambda _settings: {}
     "that open its doors to programs, by what these are let in as (`gateway/doors/table.py`)"
+    certificates: Callable[[S], Mapping[str, FilePath]] = lambda _settings: {}
+    "that the line shows to others, by their setting: somebody must know when they run out"
     rates: Callable[[S], tuple[int, ...]] = lambda _settings: ()
     "at which callers will want an agent's fixed lines at once, besides a telephone's"

@@ -10,13 +10,14 @@ milliseconds at most.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -64,6 +65,13 @@ class _Line:
     event: LogEvent
 
 
+class Reader(Protocol):
+    """Is told every line as it is written."""
+
+    def take(self, call: str, wall: float, at: float, event: LogEvent) -> None:
+        """Take one line, on the log's own thread; must not wait for anything."""
+
+
 class CallLog:
     """Writes the lines of one call."""
 
@@ -91,6 +99,7 @@ class Journal:
         bound: int = QUEUE_LINES,
         kept: int = KEPT_BYTES,
         running: Running | None = None,
+        readers: Sequence[Reader] = (),
     ) -> None:
         self._privacy = Privacy(settings.mask, secrets)
         self._clock = clock
@@ -98,6 +107,7 @@ class Journal:
         sink = sink if sink is not None else open_sink(settings)
         self._backlog = Backlog(sink, clock, self._tell, kept)
         self._names = CallNames(() if settings.path == "-" else known_calls(Path(settings.path)))
+        self._readers = tuple(readers)
         self.tally = Tally()
         self._courses = Courses(running)
         self._bound = bound
@@ -191,6 +201,11 @@ class Journal:
         ends = [line for line in whole if isinstance(line.event, CallEndedLogged)]
         for line in whole:
             self.tally.take(line.call, line.event)
+            for reader in self._readers:
+                try:
+                    reader.take(line.call, line.wall, line.at, line.event)
+                except Exception as error:  # fence: the log is written, whatever others make of it
+                    print(f"parley: a log line was not counted: {error!r}", file=sys.stderr)
             if not isinstance(line.event, CallEndedLogged):
                 self._courses.note(line.call, line.event)
         self._backlog.write([self._render(line) for line in whole])

@@ -7,7 +7,7 @@ import gc
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -30,16 +30,18 @@ from gateway.doors.table import Who
 from gateway.lines.port import LineNeeds
 from gateway.lines.table import LINES
 from gateway.lines.websocket.upgrade import Upgrades
-from gateway.observe.journal import Journal
+from gateway.metrics.counting import Counting
+from gateway.metrics.families import FAMILIES
+from gateway.metrics.series import Registry
+from gateway.observe.journal import Journal, Reader
 from gateway.observe.lost import REASON, finish
 from gateway.observe.running import Running
 from gateway.plumbing import file_limit
 from gateway.plumbing.fence import fenced_task
-from gateway.plumbing.starting import bind, cannot_use
-from gateway.process import health
+from gateway.plumbing.starting import StartFailed, bind, cannot_use
+from gateway.process import watching
 from gateway.process.agents import AgentRoster
 from gateway.process.call_factory import CallFactory
-from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
 from gateway.process.site import site
@@ -84,7 +86,8 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     sockets = bind("server.host and server.port", settings.server.host, settings.server.port)
     runtime = Runtime(settings.runtime)
     recorder = Recorder() if settings.recording.enabled else None
-    journal = await _journal(settings, owner)
+    registry = Registry(FAMILIES)
+    journal = await _journal(settings, owner, (Counting(registry),))
     try:
         voices, assessor = _ears(settings, runtime)
         crew = AgentRoster(settings, runtime, stopping.reload)
@@ -102,11 +105,9 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
         lines = Lines(settings, needs)
         pages = site(settings, switchboard, crew.names, lines.standings, doors)
         # Each line and page brings its own.
-        watch = health.Watch(
-            switchboard, pacer, _judge(settings, journal, recorder, lines), journal, watchdog
-        )
-        routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors)]
-        server = _server(routes, lines.upgrades())
+        own = watching.Own(switchboard, pacer, journal, watchdog, recorder, lines, runtime.workers)
+        watched = watching.routes(settings, own, registry, doors)
+        server = _server([*lines.routes(), *pages.routes(), *watched], lines.upgrades())
         async with asyncio.TaskGroup() as group:
             completed, up = asyncio.Event(), asyncio.Event()
             keeping = group.create_task(crew.run(completed))
@@ -128,7 +129,7 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
         journal.close()
 
 
-async def _journal(settings: Settings, owner: Owner) -> Journal:
+async def _journal(settings: Settings, owner: Owner, readers: Sequence[Reader]) -> Journal:
     """Open the log, and finish what a process left that was killed."""
     hidden = (*secrets(settings).values(), owner.token)
     folder = settings.agents.data / "running"
@@ -137,7 +138,7 @@ async def _journal(settings: Settings, owner: Owner) -> Journal:
     except OSError as error:
         raise cannot_use("agents.data", folder, error) from None
     clock = asyncio.get_running_loop().time
-    journal = Journal(settings.log, hidden, clock=clock, running=running)
+    journal = Journal(settings.log, hidden, clock=clock, running=running, readers=readers)
     path = None if settings.log.path == "-" else Path(settings.log.path)
     lost = await asyncio.to_thread(finish, running, journal, path, settings.recording.folder)
     if lost:
@@ -145,17 +146,10 @@ async def _journal(settings: Settings, owner: Owner) -> Journal:
     return journal
 
 
-def _judge(settings: Settings, journal: Journal, recorder: Recorder | None, lines: Lines) -> Judge:
-    folders = {"agents.data": settings.agents.data}
-    if settings.log.path != "-":
-        folders["log.path"] = Path(settings.log.path).parent
-    if recorder is not None:
-        folders["recording.folder"] = settings.recording.folder
-    return Judge(Watched(journal, recorder, lines.standings, folders))
-
-
 def _doors(settings: Settings, owner: Owner) -> Doors:
-    keys: dict[Who, str] = {}
+    if problem := settings.metrics.problem():
+        raise StartFailed(problem)
+    keys: dict[Who, str] = {"scraper": settings.metrics.token}
     for name, kind in LINES.items():
         keys |= kind.keys(settings.lines[name])
     return Doors(Keys(owner.token, keys), settings.limits.placed_per_hour)

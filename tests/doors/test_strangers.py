@@ -23,12 +23,17 @@ from gateway.doors.judgement import Doors, Keys
 from gateway.doors.owner import bearer
 from gateway.doors.table import DOORS, Door, Who
 from gateway.lines.port import LineNeeds
+from gateway.metrics import page as page_of_metrics
+from gateway.metrics.families import FAMILIES
+from gateway.metrics.series import Registry
 from gateway.observe.journal import Journal
 from gateway.process import health
+from gateway.process.figures import Figures, Places
 from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.site import site
 from gateway.process.watchdog import Watchdog
+from inference.pool import Workers
 from tests.support.owner import OWNER
 from tests.support.sip_answers import Parties
 from tools.security_page import PAGE, page
@@ -37,6 +42,7 @@ pytestmark = pytest.mark.real_time
 """Threads look at files for some of the paths."""
 
 SIP_KEY, SITE_KEY, TWILIO = "the dialler's key", "k" * 32, "twilio's token"
+SCRAPER = "the scraper's token, longer than can be guessed"
 
 SETTINGS = """
 [server]
@@ -70,7 +76,12 @@ STRANGERS: dict[str, dict[str, str]] = {
     "a forged signature": {"X-Twilio-Signature": "AAAAAAAAAAAAAAAAAAAAAAAAAAA="},
 }
 
-KEYS: dict[Who, str] = {"owner": OWNER, "sip_key": SIP_KEY, "site_key": SITE_KEY}
+KEYS: dict[Who, str] = {
+    "owner": OWNER,
+    "sip_key": SIP_KEY,
+    "site_key": SITE_KEY,
+    "scraper": SCRAPER,
+}
 
 BODIES: dict[str, dict[str, Any]] = {
     "/sip/calls": {"json": {"to": "no number"}},  # whoever comes in is told so
@@ -94,7 +105,7 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
     settings = load(file, secrets)
     pacer = Pacer()
     board = Switchboard(pacer, lambda leg: None, lambda name: False, AdmissionSettings())  # type: ignore[arg-type, return-value]
-    doors = Doors(Keys(OWNER, {"sip_key": SIP_KEY, "site_key": SITE_KEY}))
+    doors = Doors(Keys(OWNER, {"sip_key": SIP_KEY, "site_key": SITE_KEY, "scraper": SCRAPER}))
 
     async def speak(agent: str, text: str, rate: int) -> bytes:
         return b""
@@ -104,7 +115,9 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
     journal = Journal(settings.log)
     judge = Judge(Watched(journal, None, lines.standings, {}))
     watch = health.Watch(board, pacer, judge, journal, Watchdog())
-    routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors)]
+    places = Places(board, pacer, judge, lines.standings, Workers(1), {}, {})
+    measured = page_of_metrics.routes(Registry(FAMILIES), Figures(places).look, doors)
+    routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors), *measured]
     transport = httpx.ASGITransport(Starlette(routes=routes), client=("127.0.0.1", 40000))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
         yield client, routes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from gateway.doors.table import Who
 from gateway.lines.port import Line, LineKind, LineNeeds, Place, Said
@@ -31,4 +32,10 @@ def _keys(settings: SipSettings) -> Mapping[Who, str]:
     return {"sip_key": settings.api_key}
 
 
-SIP = LineKind(SipSettings, _make, _look, _off, _keys)
+def _certificates(settings: SipSettings) -> Mapping[str, Path]:
+    if settings.tls is None or settings.certificate is None:
+        return {}
+    return {"sip.certificate": settings.certificate}
+
+
+SIP = LineKind(SipSettings, _make, _look, _off, _keys, certificates=_certificates)

@@ -116,7 +116,8 @@ class SipLine:
         bound = (("UDP", settings.udp), ("TCP", settings.tcp), ("TLS", settings.tls))
         said = ", ".join(f"{name} {port}" for name, port in bound if port is not None)
         lacking = [f"{name}: {state}" for name, state in self._accounts.lacking()]
-        return Standing("note" if lacking else "ready", "; ".join([said, *lacking]))
+        said = "; ".join([said, *lacking])
+        return Standing("note" if lacking else "ready", said, len(lacking))
 
     async def _leave(self) -> None:
         """Say goodbye to everybody: BYE, and the registrations taken back."""

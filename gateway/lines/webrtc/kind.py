@@ -33,4 +33,4 @@ def _keys(settings: WebrtcSettings) -> Mapping[Who, str]:
     return {"site_key": settings.api_key}
 
 
-WEBRTC = LineKind(WebrtcSettings, _make, _look, _off, _keys, _rates)
+WEBRTC = LineKind(WebrtcSettings, _make, _look, _off, _keys, rates=_rates)

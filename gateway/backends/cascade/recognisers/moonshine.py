@@ -207,7 +207,9 @@ class MoonshineStream:
 
         try:
             spoken = await self._runtime.run(
-                lambda: again(job), priority=Priority.DECISION if final else Priority.REPLY
+                lambda: again(job),
+                priority=Priority.DECISION if final else Priority.REPLY,
+                model="recogniser",
             )
         except Exception as error:  # fence: refused by the pool, or broken in the models
             raise OSError(f"the recogniser failed: {in_words(error)}") from error
