@@ -153,6 +153,14 @@ class EndAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class TransferAsked:
+    """The operator's side puts the caller through, to whom the agent may."""
+
+    target: str
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TimePassed:
     """The deadline the machine asked for has come."""
 

@@ -11,6 +11,7 @@ import select
 import sqlite3
 import struct
 import sys
+import time
 from typing import Any, BinaryIO
 
 import msgspec
@@ -25,6 +26,10 @@ NICE = 15
 
 LOOK_SECONDS = 2.0
 """How often the log is read on, while nobody asks."""
+
+
+ASKED_SECONDS = 0.1
+"""The most that an answer waits for what is new; what is not read by then is told as `behind`."""
 
 
 class Question(msgspec.Struct):
@@ -44,7 +49,9 @@ def main(places: Places) -> None:
         waiting, _, _ = select.select([asked], [], [], 0.0 if busy else LOOK_SECONDS)
         if waiting:
             # What is new comes first, so that who asks sees it.
-            desk.read()
+            until = time.monotonic() + ASKED_SECONDS
+            while desk.read() and time.monotonic() < until:
+                pass
             question = _question(asked)
             if question is None:
                 break

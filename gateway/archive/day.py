@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import msgspec
 
@@ -93,26 +94,36 @@ Cells = defaultdict[str, _Cell]
 
 
 class _Stretch:
-    """What is known of some hours: by hour, by line, by agent, and in all."""
+    """What is known of some hours."""
 
     def __init__(self, store: Store, asked: DayAsked, first: datetime, last: datetime) -> None:
+        self._store = store
+        self._values = (_name(first), _name(last), asked.line, asked.agent)
+        self.lines, self.agents = self.by("line"), self.by("agent")
         self.whole = _Cell()
-        self.hours, self.lines, self.agents = Cells(_Cell), Cells(_Cell), Cells(_Cell)
-        where = "hour >= ? and hour < ? and (? in ('', line)) and (? in ('', agent))"
-        values = (_name(first), _name(last), asked.line, asked.agent)
-        for hour, line, agent, what, count in store.base.execute(
-            f"select hour, line, agent, what, count from counts where {where}", values
-        ):
-            for cell in self._cells(hour, line, agent):
-                cell.counts[what] += count
-        for hour, line, agent, what, bucket, count in store.base.execute(
-            f"select hour, line, agent, what, bucket, count from spreads where {where}", values
-        ):
-            for cell in self._cells(hour, line, agent):
-                cell.spreads[what][bucket] += count
+        for cell in self.lines.values():
+            for what, count in cell.counts.items():
+                self.whole.counts[what] += count
+            for what, buckets in cell.spreads.items():
+                for bucket, count in buckets.items():
+                    self.whole.spreads[what][bucket] += count
 
-    def _cells(self, hour: str, line: str, agent: str) -> tuple[_Cell, ...]:
-        return (self.whole, self.hours[hour], self.lines[line], self.agents[agent])
+    def by(self, column: Literal["hour", "line", "agent"]) -> Cells:
+        """Add up by a column."""
+        cells = Cells(_Cell)
+        where = "hour >= ? and hour < ? and (? in ('', line)) and (? in ('', agent))"
+        for name, what, count in self._store.base.execute(
+            f"select {column}, what, sum(count) from counts where {where} group by 1, 2",
+            self._values,
+        ):
+            cells[name].counts[what] = count
+        for name, what, bucket, count in self._store.base.execute(
+            f"select {column}, what, bucket, sum(count) from spreads where {where} "
+            "group by 1, 2, 3",
+            self._values,
+        ):
+            cells[name].spreads[what][bucket] = count
+        return cells
 
 
 def day(store: Store, asked: DayAsked) -> Day:
@@ -123,9 +134,10 @@ def day(store: Store, asked: DayAsked) -> Day:
     now = _Stretch(store, asked, first, last)
     before = _Stretch(store, asked, first - WEEK, last - WEEK)
     hours = [_name(first + timedelta(hours=n)) for n in range((last - first) // HOUR)]
+    by_hour = now.by("hour")
     return Day(
         hours,
-        [_figures(now.hours[hour]) for hour in hours],
+        [_figures(by_hour[hour]) for hour in hours],
         _figures(now.whole),
         _figures(before.whole),
         _groups(now.agents, before.agents),

@@ -43,7 +43,7 @@ class Desk:
         """Answer in JSON; raise ValueError for what cannot be asked, KeyError for no such call."""
         match question:
             case "calls":
-                found = find(self._store, msgspec.convert(given, Asked))
+                found = find(self._store, msgspec.convert(given, Asked, strict=False))
                 document: Any = msgspec.structs.asdict(found)
                 document |= {"version": self._reading.version, "behind": self._reading.behind}
             case "day":

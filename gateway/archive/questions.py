@@ -12,6 +12,9 @@ from gateway.archive.store import Store
 MOST = 100
 """Calls in one answer."""
 
+COUNTED = 10_000
+"""Calls up to which are counted: past it, nobody asks how many."""
+
 SLOW_SECONDS = 1.5
 """A call in which somebody waited longer for an answer is a slow one: by then people ask whether
 anybody is there."""
@@ -34,14 +37,16 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slow: bool = False
     cut_in: bool = False
     faulty: bool = False
-    after: str = ""
-    "goes on behind this call of an earlier answer, by when it began"
+    after: int = 0
+    "goes on behind the call of that number"
     most: int = 50
 
 
 class Listed(msgspec.Struct, frozen=True):
     """A call in the list."""
 
+    number: int
+    "by which calls are in order; the newest has the highest"
     call: str
     began: str
     line: str
@@ -69,6 +74,7 @@ class Found(msgspec.Struct, frozen=True):
 
     calls: list[Listed]
     total: int
+    "`COUNTED` at most"
     more: bool
     lines: list[str]
     "that have calls in the index"
@@ -79,24 +85,23 @@ def find(store: Store, asked: Asked) -> Found:
     """Give the newest calls that were asked for."""
     where, values = _where(asked)
     match = _match(asked.words)
-    source = "calls"
+    source, number = "calls", "calls.number"
     if match:
-        source = "words join calls on calls.number = words.rowid"
+        source, number = "words join calls on calls.number = words.rowid", "words.rowid"
         where, values = ["words match ?", *where], [match, *values]
     condition = " and ".join(where) or "1"
-    total = store.base.execute(
-        f"select count(*) from {source} where {condition}", values
-    ).fetchone()[0]
+    counted = f"select 1 from {source} where {condition} limit {COUNTED}"
+    total = store.base.execute(f"select count(*) from ({counted})", values).fetchone()[0]
     if asked.after:
-        condition, values = f"({condition}) and began < ?", [*values, asked.after]
+        condition, values = f"({condition}) and {number} < ?", [*values, asked.after]
     most = max(1, min(MOST, asked.most))
-    # The text around a word is made for the calls that are shown alone.
     rows = store.base.execute(
-        f"select call, began, line, agent, caller, callee, direction, recording <> '', over <> 0, "
-        f"ended_by, reason, seconds, response_median, response_max, turns, cut_ins, faults, tools, "
-        f"number from {source} where {condition} order by began desc limit ?",
+        f"select calls.number, call, began, line, agent, caller, callee, direction, "
+        f"recording <> '', over, ended_by, reason, seconds, response_median, response_max, turns, "
+        f"cut_ins, faults, tools from {source} where {condition} order by {number} desc limit ?",
         [*values, most + 1],
     ).fetchall()
+    # The text around a word is made for the calls that are shown alone.
     calls = [_listed(store, row, match) for row in rows[:most]]
     return Found(calls, total, len(rows) > most, _names(store, "line"), _names(store, "agent"))
 
@@ -112,16 +117,15 @@ def one(store: Store, call: str) -> tuple[Any, ...] | None:
 
 
 def _listed(store: Store, row: tuple[Any, ...], match: str) -> Listed:
-    *fields, number = row
     text = None
     if match:
         found = store.base.execute(
             "select snippet(words, 0, char(2), char(3), '…', 24) from words "
             "where words match ? and rowid = ?",
-            (match, number),
+            (match, row[0]),
         ).fetchone()
         text = None if found is None else found[0]
-    named = dict(zip(Listed.__struct_fields__, (*fields, text), strict=True))
+    named = dict(zip(Listed.__struct_fields__, (*row, text), strict=True))
     return msgspec.convert(named, Listed, strict=False)
 
 

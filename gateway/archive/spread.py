@@ -1,6 +1,6 @@
 """Percentiles of a figure that can be added up: counts in buckets of equal ratio.
 
-After DDSketch (Masson, Rim and Lee, 2019): a percentile is right within one in a hundred.
+After DDSketch (Masson, Rim and Lee, 2019): a percentile is right within two in a hundred.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-RATIO = 1.02
-"""Of a bucket's upper end to its lower: its middle is within 1 % of all that is in it."""
+RATIO = 1.04
+"""Of a bucket's upper end to its lower: its middle is within 2 % of all that is in it."""
 
 LEAST = 0.0005
 """Seconds: what is shorter counts as nothing, in a bucket of its own."""

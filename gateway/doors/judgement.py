@@ -7,7 +7,9 @@ this machine), and what a proxy tells of others is told by anybody: what counts 
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -62,6 +64,11 @@ class Doors:
     def is_owner(self, headers: Mapping[str, str]) -> bool:
         """Say whether a request shows the owner's token."""
         return self._shown(headers) == "owner"
+
+    def key(self, purpose: str) -> bytes:
+        """Give a key for signing, which whoever knows the owner's token can make."""
+        owner = self._keys[0][1] or secrets.token_hex(32)
+        return hmac.digest(owner.encode(), purpose.encode(), hashlib.sha256)
 
     def _shown(self, headers: Mapping[str, str]) -> Who | None:
         shown = bearer_of(headers).encode("utf-8", "surrogateescape")

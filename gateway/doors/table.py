@@ -20,6 +20,9 @@ Who = Literal[
     "ticket",
     "address",
     "setting",
+    "sees",
+    "acts",
+    "password",
 ]
 
 WORDS: dict[Who, str] = {
@@ -33,6 +36,9 @@ WORDS: dict[Who, str] = {
     "ticket": "who was given a ticket by the webhook, once",
     "address": "whoever knows the call's unguessable address",
     "setting": "everybody, by setting",
+    "sees": "whom `web.users` let see calls, by password or by the proxy that names them",
+    "acts": "whom `web.users` let act on calls",
+    "password": "whoever shows a name and a password of `web.users`",
 }
 
 
@@ -65,6 +71,28 @@ CALLS = Door(
     "/console/calls", ("GET", "HEAD"), ("owner", "setting"),
     "the latest calls, words included", 'web.calls = "open"',
 )  # fmt: skip
+SHOWN: tuple[Who, ...] = ("owner", "sees", "setting")
+
+CALL_PAGE = Door("/calls", ("GET", "HEAD"), ("everybody",), "the call browser, without any call")
+CALL_LIST = Door(
+    "/calls/list", ("GET", "HEAD"), SHOWN, "calls there have been, and words of them", CALLS.setting
+)
+CALL = Door("/calls/call", ("GET", "HEAD"), SHOWN, "one call, every line of it", CALLS.setting)
+CALL_PEAKS = Door("/calls/peaks", ("GET", "HEAD"), SHOWN, "how loud a recording is", CALLS.setting)
+CALL_SOUND = Door("/calls/sound", ("GET", "HEAD"), SHOWN, "a recording", CALLS.setting)
+CALL_EXPORT = Door(
+    "/calls/export", ("GET", "HEAD"), SHOWN, "a call as labels, JSON or vCon", CALLS.setting
+)
+DAY = Door("/calls/day", ("GET", "HEAD"), SHOWN, "figures by hour", CALLS.setting)
+CALL_ACT = Door(
+    "/calls/act", ("POST",), ("owner", "acts"),
+    "a call in progress is hung up, or put through to whom its agent may", pages=False,
+)  # fmt: skip
+WHO = Door("/calls/session", ("GET", "HEAD"), ("everybody",), "one's own name and what one may")
+LOG_IN = Door(
+    "/calls/session", ("POST",), ("owner", "password"), "a session, for hours", pages=False
+)
+LOG_OUT = Door("/calls/session", ("DELETE",), ("everybody",), "one's session ends", pages=False)
 WIDGET = Door(
     "/widget.js", ("GET", "HEAD"), ("everybody",), "the widget, its types and its modules"
 )
@@ -109,7 +137,9 @@ STREAM = Door(
 )  # fmt: skip
 
 DOORS = (
-    PAGE, PAGE_FILES, ICON, STATUS, CALLS, WIDGET, HEALTH, READY, METRICS, SIP_CALLS, TOKENS,
+    PAGE, PAGE_FILES, ICON, STATUS, CALLS, CALL_PAGE, CALL_LIST, CALL, CALL_PEAKS, CALL_SOUND,
+    CALL_EXPORT, DAY, CALL_ACT, WHO, LOG_IN, LOG_OUT, WIDGET, HEALTH, READY, METRICS,
+    SIP_CALLS, TOKENS,
     OFFER, ICE, SESSION, VOICE, STATUS_REPORT, STREAM,
 )  # fmt: skip
 

@@ -7,11 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from gateway.archive.asking import Archive
+from gateway.archive.desk import Places
 from gateway.call.switchboard import Switchboard
 from gateway.config import Settings
 from gateway.doors.judgement import Doors
 from gateway.lines.port import Standing
 from gateway.observe.journal import timestamp
+from gateway.process.operating import Operator
+from gateway.web.calls.login import Login
+from gateway.web.calls.pages import CallPages
 from gateway.web.feed import Feed
 from gateway.web.pages import LineStatus, Pages, Status
 
@@ -40,4 +45,8 @@ def site(
 
     path = settings.log.path
     feed = Feed(None if path == "-" else Path(path), timestamp(time.time()))
-    return Pages(settings.web, feed, status, doors)
+    recordings = str(settings.recording.folder)
+    index = settings.agents.data / "calls/index.sqlite"
+    archive = Archive(None if path == "-" else Places(path, str(index), recordings))
+    browser = CallPages(archive, Operator(switchboard), Login(settings.web, doors))
+    return Pages(settings.web, feed, status, doors, browser)

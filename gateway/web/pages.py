@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from gateway.doors import table
 from gateway.doors.judgement import Doors
 from gateway.web.assets import FOLDER, read_asset, serve, widget_routes
+from gateway.web.calls.pages import CallPages
 from gateway.web.feed import Feed
 from gateway.web.settings import WebSettings
 
@@ -69,17 +70,19 @@ class Pages:
         feed: Feed,
         status: Callable[[], Status],
         doors: Doors,
+        browser: CallPages | None = None,
     ) -> None:
         self._settings = settings
         self._doors = doors
         self._feed = feed
         self._status = status
+        self._browser = browser
         self._stopping = False
         self._viewers = 0
 
     def routes(self) -> list[BaseRoute]:
         """Give the routes of the page and of the widget."""
-        own = (
+        own: list[BaseRoute] = (
             [
                 Route("/", self._page("console.html"), methods=["GET", "HEAD"]),
                 Route("/console/console.js", self._page("console.js"), methods=["GET", "HEAD"]),
@@ -92,12 +95,16 @@ class Pages:
             if self._settings.page
             else []
         )
+        if self._browser is not None and self._settings.page:
+            own += self._browser.routes()
         return [*widget_routes(), *own]
 
     def stop(self) -> None:
         """Let no connection stay: the gateway goes down."""
         self._stopping = True
         self._feed.close()
+        if self._browser is not None:
+            self._browser.stop()
 
     def _page(self, name: str) -> Callable[[Request], Response]:
         asset = read_asset(FOLDER / "console" / name)

@@ -32,6 +32,8 @@ from gateway.events import (
     TimePassed,
     ToolAnswered,
     ToolAsked,
+    Transfer,
+    TransferAsked,
     TransferEnded,
     UsageReported,
 )
@@ -41,6 +43,7 @@ from gateway.log_events import (
     CallStartedLogged,
     IdleLogged,
     TransferLogged,
+    TransferRefusedLogged,
     UsageLogged,
 )
 
@@ -60,6 +63,8 @@ def handle(state: CallState, event: Course, now: float) -> Effects:
             return _transfer_ended(state, event, now)
         case EndAsked(line=line, reason=reason):
             return _end_asked(state, line, reason, now)
+        case TransferAsked(target=target, summary=summary):
+            return _transfer_asked(state, target, summary, now)
         case TimePassed():
             return _time_passed(state, now)
         case BackendReady(name=name):
@@ -135,6 +140,19 @@ def _end_asked(state: CallState, line: str, reason: str, now: float) -> Effects:
     effects += state.speak(line, "goodbye")
     state.finish_with(HangUp(reason), now)
     return effects if line else [*effects, *state.leave()]
+
+
+def _transfer_asked(state: CallState, target: str, summary: str, now: float) -> Effects:
+    """Put the caller through at once, to whom the model might have: the list is the agent's."""
+    if state.end.phase != "open":
+        return []
+    to = state.settings.transfers.find(target)
+    if to is None:
+        named = target[: tool_side.TARGET_MOST]
+        return [Record(TransferRefusedLogged(target=named, reason="not in transfers"))]
+    effects: Effects = [Flush(), *tool_side.give_up_reply(state, now), Resume()]
+    state.finish_with(Transfer(to, summary), now)
+    return [*effects, *state.leave()]
 
 
 def _time_passed(state: CallState, now: float) -> Effects:

@@ -48,6 +48,7 @@ from gateway.events import (
     ToolAnswered,
     ToolAsked,
     Transfer,
+    TransferAsked,
     TransferEnded,
     UsageReported,
     UtteranceEnded,
@@ -104,6 +105,7 @@ Course = (
     | BeepHeard
     | TransferEnded
     | EndAsked
+    | TransferAsked
     | TimePassed
     | BackendReady
     | BackendLost

@@ -121,7 +121,7 @@ def test_calls_are_found_by_what_is_asked(bench: Bench) -> None:
     assert (found["total"], found["more"]) == (4, True)
     assert found["lines"] == ["sip", "twilio"]
     assert found["agents"] == ["desk", "hotel"]
-    assert bench.names(after=found["calls"][-1]["began"]) == ["sip-2", "sip-1"]
+    assert bench.names(after=found["calls"][-1]["number"]) == ["sip-2", "sip-1"]
     (one,) = bench.ask("calls", words="gearbox")["calls"]
     assert one["said"] == "my \x02gearbox\x03 is broken\nQuite so"
 
@@ -234,8 +234,8 @@ def test_the_day_says_what_is_new_since_a_week(bench: Bench) -> None:
     day = bench.ask("day", since=hour, until=timestamp(BEGAN + 7200)[:13])
     assert day["hours"] == [hour, timestamp(BEGAN + 3600)[:13]]
     assert day["now"]["calls"] == day["by_hour"][0]["calls"] == 2
-    assert day["now"]["response"]["p50"] == pytest.approx(2.0, rel=0.01)
-    assert day["now"]["stages"]["line"] == pytest.approx(0.2, rel=0.01)
+    assert day["now"]["response"]["p50"] == pytest.approx(2.0, rel=0.02)
+    assert day["now"]["stages"]["line"] == pytest.approx(0.2, rel=0.02)
     assert (day["now"]["good"], day["before"]["good"]) == (0.0, 1.0)
     assert (day["now"]["cut_ins"], day["now"]["failed"]) == (2, 2)
     assert day["before"]["calls"] == 3

@@ -47,6 +47,7 @@ from gateway.events import (
     ToolAnswered,
     ToolAsked,
     Transfer,
+    TransferAsked,
     TransferEnded,
     UsageReported,
     UtteranceEnded,
@@ -105,6 +106,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(PlayoutStalled, st.just(1.0)),
     st.builds(TransferEnded, st.booleans(), st.just("busy")),
     st.builds(EndAsked, text, st.just("drained")),
+    st.builds(TransferAsked, st.sampled_from(["sales", "nobody"])),
     st.builds(TimePassed),
     st.builds(BackendReady, st.just("cascade")),
     st.builds(

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.call.settings import ConversationSettings
 from gateway.call.targets import Targets
-from gateway.events import AnswerTool, TimePassed, ToolAsked, Transfer
+from gateway.events import AnswerTool, Flush, TimePassed, ToolAsked, Transfer, TransferAsked
 from gateway.tools.builtins import BUILTINS
 from tests.support.playbook import Playbook, only, records
 
@@ -60,3 +60,18 @@ def test_nobody_else_is_and_the_model_is_told_whom_it_may_name(target: object) -
 def test_the_call_goes_on_after_it() -> None:
     book, _ = asked("+19005550123")
     assert book.turn("are you there?")
+
+
+def test_an_operator_puts_callers_through_at_once_and_to_nobody_else() -> None:
+    book = Playbook(SETTINGS)
+    book.hear_line(book.start())
+    respond = book.turn("somebody else please")
+    book.reply(respond, "Well, let me see.", 3.0)
+    refused = book.happens(TransferAsked("+15559999"))
+    assert not only(refused, Transfer)
+    (line,) = records(refused, "transfer_refused")
+    assert line["reason"] == "not in transfers"
+    effects = book.happens(TransferAsked("boss", "by ada"))
+    assert only(effects, Flush)
+    assert only(effects, Transfer) == [Transfer("sip:boss@pbx.example.com", "by ada")]
+    assert not only(book.happens(TransferAsked("desk")), Transfer)

@@ -1,0 +1,185 @@
+"""The call browser over HTTP: its page, what calls hold, and what is done to live ones."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from gateway.archive.asking import Archive, ArchiveAway, BadQuestion, NoSuchCall
+from gateway.doors import table
+from gateway.doors.table import Door
+from gateway.web.assets import FOLDER, Asset, read_asset, serve
+from gateway.web.calls.login import PRIVATE, Login
+
+FILES = FOLDER / "calls/page"
+
+REVALIDATED = "no-cache"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The page shows what callers said: nothing of it may ever run."""
+
+WAITING_MOST = 20
+"""Questions at once; the archive answers one after the other."""
+
+KINDS = {
+    "labels": ("text/plain; charset=utf-8", "txt"),
+    "vcon": ("application/vcon+json", "vcon.json"),
+    "lines": ("application/json", "json"),
+}
+
+
+class Act(msgspec.Struct, forbid_unknown_fields=True):
+    """What is done to a call in progress."""
+
+    call: str
+    act: Literal["hang_up", "transfer"]
+    to: str = ""
+
+
+class LiveCalls(Protocol):
+    """The calls in progress, as far as somebody at the page may act on them."""
+
+    def hang_up(self, call: str, by: str) -> bool:
+        """End a call; say whether there is one of that name."""
+
+    def transfer(self, call: str, to: str, by: str) -> bool:
+        """Put a caller through, where the call's agent may; say whether there is such a call."""
+
+
+class CallPages:
+    """Serves the call browser."""
+
+    def __init__(self, archive: Archive, live: LiveCalls, login: Login) -> None:
+        self._archive = archive
+        self._live = live
+        self._login = login
+        self._waiting = 0
+
+    def routes(self) -> list[BaseRoute]:
+        """Give the routes."""
+        pages = {"/calls": FILES / "calls.html"}
+        pages |= {f"/console/{each.name}": each for each in sorted(FILES.glob("*.[jc]s*"))}
+        questions: dict[str, tuple[Door, str]] = {
+            "/calls/list": (table.CALL_LIST, "calls"),
+            "/calls/call": (table.CALL, "call"),
+            "/calls/peaks": (table.CALL_PEAKS, "peaks"),
+            "/calls/day": (table.DAY, "day"),
+        }
+        return [
+            *(Route(path, _page(read_asset(file))) for path, file in pages.items()),
+            *(Route(path, self._question(*one)) for path, one in questions.items()),
+            Route("/calls/sound", self.sound),
+            Route("/calls/export", self.export),
+            Route("/calls/act", self.act, methods=["POST"]),
+            *self._login.routes(),
+        ]
+
+    def stop(self) -> None:
+        """Let nothing go on: the gateway goes down."""
+        self._archive.close()
+
+    async def sound(self, request: Request) -> Response:
+        """Give a recording, or the part of it that is asked for."""
+        if not self._login.lets(table.CALL_SOUND, request):
+            return _refused()
+        answer = await self._ask("sound", dict(request.query_params))
+        if isinstance(answer, Response):
+            return answer
+        path: str | None = msgspec.json.decode(answer)
+        if path is None or not await asyncio.to_thread(Path(path).is_file):
+            return _said(HTTPStatus.NOT_FOUND, "There is no recording of this call.")
+        return FileResponse(path, media_type="audio/wav", headers=PRIVATE)
+
+    async def export(self, request: Request) -> Response:
+        """Give a call for other programs, as a file."""
+        if not self._login.lets(table.CALL_EXPORT, request):
+            return _refused()
+        given = dict(request.query_params)
+        kind = given.pop("as", "")
+        if kind not in KINDS:
+            return _said(HTTPStatus.BAD_REQUEST, f"as: {kind!r} is none of {', '.join(KINDS)}")
+        answer = await self._ask(kind, given)
+        if isinstance(answer, Response):
+            return answer
+        media_type, ending = KINDS[kind]
+        if kind == "labels":
+            answer = msgspec.json.decode(answer, type=str).encode()
+        plain = re.sub(r"[^A-Za-z0-9_-]", "-", given["call"])
+        named = {"Content-Disposition": f'attachment; filename="{plain}.{ending}"'}
+        return Response(answer, 200, PRIVATE | named, media_type)
+
+    async def act(self, request: Request) -> Response:
+        """Hang a call up, or put its caller through."""
+        if not self._login.lets(table.CALL_ACT, request):
+            return _refused()
+        person = self._login.person(request)
+        try:
+            wanted = msgspec.json.decode(await request.body(), type=Act)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _said(HTTPStatus.BAD_REQUEST, str(error))
+        by = "" if person is None else person.name
+        if wanted.act == "hang_up":
+            there = self._live.hang_up(wanted.call, by)
+        else:
+            there = self._live.transfer(wanted.call, wanted.to, by)
+        if not there:
+            return _said(HTTPStatus.NOT_FOUND, "This call is not in progress here.")
+        return JSONResponse({}, headers=PRIVATE)
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _question(self, door: Door, name: str) -> Callable[[Request], Any]:
+        async def give(request: Request) -> Response:
+            if not self._login.lets(door, request):
+                return _refused()
+            answer = await self._ask(name, dict(request.query_params))
+            if isinstance(answer, Response):
+                return answer
+            return Response(answer, 200, PRIVATE, "application/json")
+
+        return give
+
+    async def _ask(self, name: str, given: Mapping[str, str]) -> bytes | Response:
+        if self._waiting >= WAITING_MOST:
+            return _said(HTTPStatus.SERVICE_UNAVAILABLE, "Too many ask already.")
+        self._waiting += 1
+        try:
+            return await asyncio.to_thread(self._archive.ask, name, given)
+        except NoSuchCall:
+            return _said(HTTPStatus.NOT_FOUND, "The log does not tell of this call.")
+        except BadQuestion as error:
+            return _said(HTTPStatus.BAD_REQUEST, str(error))
+        except ArchiveAway as error:
+            return _said(HTTPStatus.SERVICE_UNAVAILABLE, f"Calls cannot be looked up: {error}.")
+        finally:
+            self._waiting -= 1
+
+
+def _page(asset: Asset) -> Callable[[Request], Response]:
+    def give(request: Request) -> Response:
+        response = serve(asset, request, REVALIDATED)
+        response.headers["Content-Security-Policy"] = POLICY
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+    return give
+
+
+def _refused() -> Response:
+    return _said(HTTPStatus.FORBIDDEN, "Calls are not shown to you.")
+
+
+def _said(status: HTTPStatus, said: str) -> Response:
+    return JSONResponse({"title": said}, status, headers=PRIVATE)
