@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -66,9 +65,9 @@ class Doors:
         return self._shown(headers) == "owner"
 
     def key(self, purpose: str) -> bytes:
-        """Give a key for signing, which whoever knows the owner's token can make."""
-        owner = self._keys[0][1] or secrets.token_hex(32)
-        return hmac.digest(owner.encode(), purpose.encode(), hashlib.sha256)
+        """Return a key for signing, which all processes of the owner's have; empty: none has."""
+        owner = self._keys[0][1]
+        return hmac.digest(owner.encode(), purpose.encode(), hashlib.sha256) if owner else b""
 
     def _shown(self, headers: Mapping[str, str]) -> Who | None:
         shown = bearer_of(headers).encode("utf-8", "surrogateescape")

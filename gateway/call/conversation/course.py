@@ -7,6 +7,7 @@ from typing import assert_never
 from gateway.call.conversation import (
     caller_side,
     line_hold,
+    own_tools,
     proposals,
     recovery,
     screening,
@@ -148,7 +149,7 @@ def _transfer_asked(state: CallState, target: str, summary: str, now: float) -> 
         return []
     to = state.settings.transfers.find(target)
     if to is None:
-        named = target[: tool_side.TARGET_MOST]
+        named = target[: own_tools.TARGET_MOST]
         return [Record(TransferRefusedLogged(target=named, reason="not in transfers"))]
     effects: Effects = [Flush(), *tool_side.give_up_reply(state, now), Resume()]
     state.finish_with(Transfer(to, summary), now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import secrets
 import time
 from collections.abc import Callable, Collection
 
@@ -44,7 +45,8 @@ class Login:
         self._wall = wall
         self._people = People(
             {name: User(one.role, one.password) for name, one in settings.users.items()},
-            doors.key("sessions of the call browser"),
+            # Without an owner, a session is this process's alone.
+            doors.key("sessions of the call browser") or secrets.token_bytes(32),
             settings.session_hours * 3600,
             settings.proxy_header,
             settings.proxy_secret,

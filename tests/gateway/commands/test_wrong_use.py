@@ -71,6 +71,7 @@ TABLE = [
     ("check -c folder", WRONG, "folder: is a directory"),
     ("check -c deep.toml", WRONG, "deep.toml: nested too deeply"),
     ("check extra", WRONG, "unrecognized arguments: extra"),
+    ("password nonsense", WRONG, "unrecognized arguments: nonsense"),
     ("link -c none.toml", WRONG, "none.toml: no such file or directory"),
     ("link http://a http://b", WRONG, "unrecognized arguments: http://b"),
     ("call", WRONG, "the following arguments are required: target"),

@@ -4,7 +4,7 @@ import { make } from "/console/dom.js";
 
 const WIDTH = 720;
 const HEIGHT = 190;
-const LEFT = 40;
+const LEFT = 46;
 const BOTTOM = 22;
 const TOP = 8;
 
