@@ -3,10 +3,11 @@
 import { make } from "/console/dom.js";
 
 const WIDTH = 720;
-const HEIGHT = 190;
-const LEFT = 46;
-const BOTTOM = 22;
-const TOP = 8;
+const NARROW = matchMedia("(max-width: 560px)").matches; // texts are larger in a picture that is drawn smaller
+const HEIGHT = NARROW ? 280 : 190;
+const LEFT = NARROW ? 78 : 46;
+const BOTTOM = NARROW ? 36 : 22;
+const TOP = NARROW ? 14 : 8;
 
 function svg(name, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -42,7 +43,7 @@ export function chart({ title, hours, series, bars = false, text }) {
   const long = hours.length > 48;
   hours.forEach((name, at) => {
     const local = hourOf(name).getHours();
-    if (long ? local === 0 : local % 4 === 0) drawn.push(svg("text", { x: x(at) + 1, y: HEIGHT - 5, class: "tick" }, hourLabel(name, long)));
+    if (long ? local === 0 : local % (NARROW ? 6 : 4) === 0) drawn.push(svg("text", { x: x(at) + 1, y: HEIGHT - (NARROW ? 9 : 5), class: "tick" }, hourLabel(name, long)));
   });
   if (bars) drawn.push(...columns(hours, series, x, y, wide));
   else drawn.push(...curves(hours, series, x, y, wide));
