@@ -63,6 +63,7 @@ fix: $(MADE)/project ## Format, and mend what the linter can mend
 	@$(BIN)/python -m tools.security_page --write
 	@$(BIN)/python -m tools.call_log_page --write
 	@$(BIN)/python -m tools.metrics_page --write
+	@$(BIN)/python -m tools.dashboards --write
 
 .PHONY: kills
 kills: setup ## Kill a busy process at 100 random moments: whole log, readable recordings, all finished

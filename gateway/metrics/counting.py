@@ -43,6 +43,16 @@ DRAINED = "drained"
 LOST = "process lost"
 
 
+MODELS = ("session", "recogniser", "model", "voice", "voice_activity", "turn_detector")
+
+ZEROS: tuple[tuple[f.Family, tuple[str, ...]], ...] = (
+    (f.FAULTS, (*MODELS, "tool", "line", "recording", "log", "gateway")),
+    (f.FALLBACKS, ("none",)),
+    (f.STOOD, ("blocked", "interpreter", "stopped")),
+)
+"""What alarms wait for the first of."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What is known of a call in progress."""
@@ -60,6 +70,10 @@ class Counting:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._calls: dict[str, _Known] = {}
+        # A counter that is first seen at 3 has not risen, for Prometheus: these are seen at 0.
+        for family, values in ZEROS:
+            for value in values:
+                registry.series(family).add((value,), 0.0)
 
     def take(self, call: str, wall: float, at: float, event: LogEvent) -> None:
         """Count one line."""
