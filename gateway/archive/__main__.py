@@ -19,7 +19,7 @@ import msgspec
 from gateway.archive.desk import Desk, Places
 
 LENGTH = struct.Struct("<cI")
-"""`+` an answer, `?` no such call, `!` a question that cannot be asked; bytes that follow."""
+"""`+` an answer, `?` no such call, `~` none so far, `!` nothing to be asked; bytes that follow."""
 
 NICE = 15
 """Calls come first."""
@@ -30,6 +30,10 @@ LOOK_SECONDS = 2.0
 
 ASKED_SECONDS = 0.1
 """The most that an answer waits for what is new; what is not read by then is told as `behind`."""
+
+
+SOUGHT_SECONDS = 2.0
+"""How long a call that is not known is looked for in what is not read yet."""
 
 
 class Question(msgspec.Struct):
@@ -67,11 +71,22 @@ def _question(asked: BinaryIO) -> Question | None:
     return msgspec.json.decode(asked.read(int.from_bytes(head, "little")), type=Question)
 
 
+def _found(desk: Desk, question: Question) -> bytes:
+    """Answer, after reading on where a call is not known yet."""
+    until = time.monotonic() + SOUGHT_SECONDS
+    while True:
+        try:
+            return desk.answer(question.name, question.given)
+        except KeyError:
+            if time.monotonic() >= until or not desk.read():
+                raise
+
+
 def _answer(desk: Desk, question: Question, answers: BinaryIO) -> None:
     try:
-        kind, body = b"+", desk.answer(question.name, question.given)
+        kind, body = b"+", _found(desk, question)
     except KeyError:
-        kind, body = b"?", b""
+        kind, body = b"~" if desk.behind else b"?", b""
     except (ValueError, sqlite3.Error, OSError) as error:
         kind, body = b"!", str(error).encode()
     answers.write(LENGTH.pack(kind, len(body)) + body)

@@ -56,6 +56,8 @@ class Archive:
         match kind:
             case b"+":
                 return body
+            case b"~":
+                raise ArchiveAway("the log is still being read; ask again in a moment")
             case b"?":
                 raise NoSuchCall(str(given.get("call", "")))
             case _:

@@ -39,6 +39,11 @@ class Desk:
         """Read a slice of the log; say whether there may be more."""
         return self._reading.read()
 
+    @property
+    def behind(self) -> int:
+        """How many bytes of the log were not read yet."""
+        return self._reading.behind
+
     def answer(self, question: str, given: dict[str, Any]) -> bytes:
         """Answer in JSON; raise ValueError for what cannot be asked, KeyError for no such call."""
         match question:

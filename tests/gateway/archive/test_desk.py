@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.made_up_calls import MadeUp, make_up
+from bench.made_up_calls import MadeUp, make_up, write_calls
+from gateway.archive.asking import Archive, NoSuchCall
 from gateway.archive.desk import Desk, Places
 from gateway.observe.journal import timestamp
 
@@ -256,3 +257,21 @@ def test_many_calls_are_all_there(bench: Bench) -> None:
     found = bench.ask("calls", most=100)
     assert found["total"] == len(found["calls"]) == 60
     assert all(call["over"] and call["turns"] for call in found["calls"])
+
+
+def test_a_call_that_is_not_read_yet_is_looked_for(tmp_path: Path) -> None:
+    dice = random.Random(5)
+    write_calls(tmp_path / "calls.jsonl", (make_up(n, BEGAN + n, dice) for n in range(900)))
+    archive = Archive(Places(str(tmp_path / "calls.jsonl"), str(tmp_path / "i.sqlite")))
+    last = make_up(899, BEGAN, random.Random(1)).call.split("-")[1]
+    try:
+        names = [f"{line}-{last}" for line in ("sip", "twilio", "webrtc")]
+        found = 0
+        for name in names:
+            try:
+                found += bool(msgspec.json.decode(archive.ask("call", {"call": name}))["lines"])
+            except NoSuchCall:
+                continue
+        assert found == 1
+    finally:
+        archive.close()

@@ -62,7 +62,7 @@ function sure(question, button, field, done) {
   const send = async (event) => {
     event.preventDefault();
     try {
-      await done(input?.value.trim());
+      await done(input ? input.value.trim() : "");
       dialog.close();
     } catch (error) {
       wrong.textContent = error.message;

@@ -1,6 +1,6 @@
 /** The call browser: who is here, and which view is shown. */
 
-import { ask, make, post, say } from "/console/dom.js";
+import { ask, every, make, post, say } from "/console/dom.js";
 import { showCall } from "/console/call.js";
 import { showComparison } from "/console/compare.js";
 import { showDay } from "/console/day.js";
@@ -94,6 +94,7 @@ async function start() {
     else await showList(view);
   } catch (error) {
     if (error.status === 403) return login(session);
+    if (error.status === 503) every(2000, leaving.signal, async () => start());
     view.root.replaceChildren(make("p", { class: "none", text: error.message || "Something went wrong." }));
     if (!error.status) throw error;
   }
