@@ -19,6 +19,7 @@ from gateway.metrics.settings import MetricsSettings
 from gateway.observe.settings import LogSettings
 from gateway.plumbing.toml_file import EMPTY, decode, read
 from gateway.web.settings import WebSettings
+from gateway.webhooks.settings import WebhookSettings
 from inference.runtime import RuntimeSettings
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Settings:
     recording: RecordingSettings = field(default_factory=RecordingSettings)
     log: LogSettings = field(default_factory=LogSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    webhooks: WebhookSettings = field(default_factory=WebhookSettings)
 
     def line(self, kind: type[T]) -> T:
         """Give what was decided about the line that has settings of this kind."""

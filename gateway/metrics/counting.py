@@ -80,6 +80,9 @@ class Counting:
         with self._registry.lock:
             self._take(call, event)
 
+    def close(self) -> None:
+        """Keep what was counted: whoever scrapes may still ask."""
+
     def _take(self, call: str, event: LogEvent) -> None:
         known = self._calls.get(call, UNKNOWN)
         match event:

@@ -217,6 +217,13 @@ DISK = Family(
     "parley_disk_free_bytes", "gauge", "what may still be written, by the folder's setting",
     ("setting",),
 )  # fmt: skip
+WEBHOOKS_WAITING = Family(
+    "parley_webhook_events_waiting", "gauge", "events on the disk that nobody has taken yet"
+)
+WEBHOOKS = Family(
+    "parley_webhook_events_total", "counter", "events for other systems: `taken`, `dropped`; and "
+    "attempts that `failed`", ("outcome",),
+)  # fmt: skip
 CPU = Family(
     "parley_thread_cpu_seconds_total", "counter", "processor time by the thread's name",
     ("thread",), ("thread",),

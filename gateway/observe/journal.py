@@ -71,6 +71,9 @@ class Reader(Protocol):
     def take(self, call: str, wall: float, at: float, event: LogEvent) -> None:
         """Take one line, on the log's own thread; must not wait for anything."""
 
+    def close(self) -> None:
+        """Take that there are no more lines."""
+
 
 class CallLog:
     """Writes the lines of one call."""
@@ -192,6 +195,8 @@ class Journal:
         self._write([])
         self._backlog.close()
         self._courses.close()
+        for reader in self._readers:
+            reader.close()
 
     def _write(self, lines: list[_Line]) -> None:
         if (dropped := self._dropped) > self._told:

@@ -30,7 +30,6 @@ from gateway.doors.table import Who
 from gateway.lines.port import LineNeeds
 from gateway.lines.table import LINES
 from gateway.lines.websocket.upgrade import Upgrades
-from gateway.metrics.counting import Counting
 from gateway.metrics.families import FAMILIES
 from gateway.metrics.series import Registry
 from gateway.observe.journal import Journal, Reader
@@ -87,7 +86,7 @@ async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None])
     runtime = Runtime(settings.runtime)
     recorder = Recorder() if settings.recording.enabled else None
     registry = Registry(FAMILIES)
-    journal = await _journal(settings, owner, (Counting(registry),))
+    journal = await _journal(settings, owner, watching.readers(settings, owner, registry))
     try:
         voices, assessor = _ears(settings, runtime)
         crew = AgentRoster(settings, runtime, stopping.reload)

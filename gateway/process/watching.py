@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from starlette.routing import BaseRoute
 
 from gateway.call.pacer import Pacer
 from gateway.call.switchboard import Switchboard
-from gateway.config import Settings
+from gateway.config import Settings, secrets
 from gateway.doors.judgement import Doors
+from gateway.doors.owner import Owner
 from gateway.lines.table import LINES
+from gateway.metrics import families as f
 from gateway.metrics import page
+from gateway.metrics.counting import Counting
 from gateway.metrics.series import Registry
-from gateway.observe.journal import Journal
+from gateway.observe.journal import Journal, Reader
+from gateway.observe.vocabulary import EVENTS, event_name
+from gateway.plumbing.starting import StartFailed, cannot_use
 from gateway.process import health
 from gateway.process.figures import Figures, Places
 from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.watchdog import Watchdog
+from gateway.webhooks.outbox import Counts, Outbox
 from inference.pool import Workers
 from media.recording import Recorder
 
@@ -35,6 +43,33 @@ class Own:
     recorder: Recorder | None
     lines: Lines
     workers: Workers
+
+
+def readers(settings: Settings, owner: Owner, registry: Registry) -> tuple[Reader, ...]:
+    """Give who is told every line of the log; raises StartFailed."""
+    counting = Counting(registry)
+    chosen = settings.webhooks
+    if problem := chosen.problem(tuple(map(event_name, EVENTS))):
+        raise StartFailed(problem)
+    if not chosen.url:
+        return (counting,)
+    hidden = (*secrets(settings).values(), owner.token)
+    tell = partial(_count, registry)
+    try:
+        return counting, Outbox(chosen, settings.agents.data, hidden, tell=tell)
+    except OSError as error:
+        raise cannot_use("agents.data", settings.agents.data, error) from None
+    except sqlite3.Error as error:
+        raise StartFailed(f"agents.data: {settings.agents.data}: {error}") from None
+
+
+def _count(registry: Registry, counts: Counts) -> None:
+    with registry.lock:
+        registry.series(f.WEBHOOKS_WAITING).set((), counts.waiting)
+        outcomes = registry.series(f.WEBHOOKS)
+        outcomes.set(("taken",), counts.taken)
+        outcomes.set(("dropped",), counts.dropped)
+        outcomes.set(("failed",), counts.failures)
 
 
 def routes(settings: Settings, own: Own, registry: Registry, doors: Doors) -> list[BaseRoute]:
