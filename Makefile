@@ -93,6 +93,10 @@ bench-parts: setup ## Measure single parts: edges and echo of speech, models, me
 	@$(BIN)/python -m bench.semantic tests/data/speech
 	@$(BIN)/python -m bench.sockets
 
+.PHONY: bench-metrics
+bench-metrics: setup ## Measure what metrics cost a call, and whether a scrape makes a tick late
+	@$(BIN)/python -m bench.metrics
+
 .PHONY: bench-sip
 bench-sip: setup debian-test-peers ## Measure SIP calls at once, with SIPp as the callers
 	@$(BIN)/python -m bench.sip
