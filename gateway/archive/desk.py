@@ -17,6 +17,9 @@ from gateway.archive.store import Store
 from gateway.archive.story import Story, tell
 from gateway.observe.lines import LogLine, parse
 
+LARGEST_SOUND = 64_000_000
+"""Bytes of a recording within an export: half an hour of a telephone call."""
+
 
 class Places(msgspec.Struct, frozen=True):
     """Where things lie."""
@@ -63,7 +66,8 @@ class Desk:
             case "labels":
                 document = exports.labels(self._story(given["call"])[0])
             case "vcon":
-                document = exports.vcon(self._story(given["call"])[0])
+                story = self._story(given["call"])[0]
+                document = exports.vcon(story, self._sound(given["call"]))
             case "lines":
                 document = [msgspec.Raw(raw) for raw in self._lines(given["call"])]
             case _:
@@ -84,6 +88,13 @@ class Desk:
 
     def _name(self, call: str) -> str:
         return str(self._row(call)[1])
+
+    def _sound(self, call: str) -> bytes:
+        """Return a recording as it goes into an export; empty: there is none, or it is too long."""
+        path = self._sounds.path(self._name(call))
+        if path is None or path.stat().st_size > LARGEST_SOUND:
+            return b""
+        return path.read_bytes()
 
     def _lines(self, call: str) -> list[bytes]:
         _, _, _, begin_file, begin_at, end_file, end_at = self._row(call)

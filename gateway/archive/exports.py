@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,8 +31,8 @@ def labels(story: Story) -> str:
     )
 
 
-def vcon(story: Story) -> dict[str, Any]:
-    """Return a call as a vCon: who spoke, what was said and heard, and where the sound is."""
+def vcon(story: Story, sound: bytes = b"") -> dict[str, Any]:
+    """Return a call as a vCon: who spoke, what was said and heard, and its recording."""
     started = story.started
     if started is None:
         raise ValueError("the log does not tell how this call began")
@@ -40,15 +41,17 @@ def vcon(story: Story) -> dict[str, Any]:
     caller = {"tel" if number else "name": started.caller or "caller"}
     parties = [{**caller, "role": "customer"}, {"name": started.agent, "role": "agent"}]
     dialog: list[dict[str, Any]] = []
-    if started.recording:
+    if sound:
         dialog.append(
             {
                 "type": "recording",
                 "start": story.began,
                 "duration": round(story.seconds, 3),
-                "parties": [[0], [1]],
+                "parties": [0, 1],  # by channel
                 "mediatype": "audio/x-wav",
                 "filename": started.recording,
+                "body": base64.urlsafe_b64encode(sound).decode().rstrip("="),
+                "encoding": "base64url",
             }
         )
     spoken: list[Turn | Utterance] = [*(t for t in story.turns if t.text), *story.utterances]

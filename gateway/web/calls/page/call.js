@@ -9,8 +9,14 @@ const LOOK = 1000; // ms between two looks at a call in progress
 
 export const QUALITY = {
   mos: ["Estimated MOS", (v) => v.toFixed(1)],
-  loss: ["Lost", (v) => `${(100 * v).toFixed(2)} %`],
   jitter: ["Jitter", (v) => `${Math.round(1000 * v)} ms`],
+  far_loss: ["Lost at the far side", (v) => `${(100 * v).toFixed(1)} %`],
+  far_jitter: ["Jitter at the far side", (v) => `${Math.round(1000 * v)} ms`],
+  round_trip: ["Round trip", (v) => `${Math.round(1000 * v)} ms`],
+  concealed: ["Made up", (v) => `${v.toFixed(2)} s`],
+  received: ["Packets", (v) => v.toLocaleString()],
+  lost: ["Packets lost", (v) => v.toLocaleString()],
+  late: ["Packets late", (v) => v.toLocaleString()],
 };
 
 /** Give a call's state as the list has it. */
