@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -66,6 +67,8 @@ class CallPages:
         self._live = live
         self._login = login
         self._waiting = 0
+        # Of its own, so that nobody else waits for a thread behind those who look at calls.
+        self._asking = ThreadPoolExecutor(1, "archive")
 
     def routes(self) -> list[BaseRoute]:
         """Give the routes."""
@@ -89,6 +92,7 @@ class CallPages:
     def stop(self) -> None:
         """Let nothing go on: the gateway goes down."""
         self._archive.close()
+        self._asking.shutdown(wait=False, cancel_futures=True)
 
     async def sound(self, request: Request) -> Response:
         """Give a recording, or the part of it that is asked for."""
@@ -156,7 +160,8 @@ class CallPages:
             return _said(HTTPStatus.SERVICE_UNAVAILABLE, "Too many ask already.")
         self._waiting += 1
         try:
-            return await asyncio.to_thread(self._archive.ask, name, given)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._asking, self._archive.ask, name, given)
         except NoSuchCall:
             return _said(HTTPStatus.NOT_FOUND, "The log does not tell of this call.")
         except BadQuestion as error:
