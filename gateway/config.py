@@ -46,6 +46,8 @@ class ServerSettings:
     "0: any free one, which is then said"
     owner_token: str = field(default="", repr=False, metadata={"env": "PARLEY_OWNER_TOKEN"})
     "where there is no home to keep it in; else drawn once and kept in a file of this user's"
+    processes: Count | Literal["auto"] = 1
+    "each has its own loop, models and calls; `auto`: one a core, less one for the system"
     drain: Seconds = 600.0
     "seconds that calls in progress may go on after SIGTERM; a second signal ends them, a third all"
 
@@ -76,7 +78,7 @@ class LimitSettings:
     """What the gateway takes on; past it, calls are refused and not served badly."""
 
     calls: Count = 50
-    "at once; one core carries about as many with the embedded models"
+    "at once in each process; one core carries about as many with the embedded models"
     placed_per_hour: Count = 100
     "calls placed and handed on in an hour, in all: what a fooled model or a lost key may cost"
     retry_after: Seconds = 10.0

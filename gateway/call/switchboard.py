@@ -138,7 +138,7 @@ class Switchboard:
         if agent is not None and not self._knows(agent):
             return Refusal("unknown_agent", text=f"There is no agent named {agent!r}.")
         limit = self._settings.calls
-        if limit and len(self._calls) + len(self._taken) >= limit:
+        if limit and self.load >= limit:
             return Refusal("busy", wait, "All lines are busy.", "calls")
         if self._calls and self._late() > self._settings.late_share:
             return Refusal("busy", wait, "All lines are busy.", "late")
@@ -159,6 +159,16 @@ class Switchboard:
             gc.collect()  # nobody waits: what the parts of a call hold of each other goes now
 
     # --- the process's side ----------------------------------------------------------------------
+
+    @property
+    def draining(self) -> bool:
+        """Whether no more calls come."""
+        return self._draining
+
+    @property
+    def load(self) -> int:
+        """How many calls are in progress or have a place."""
+        return len(self._calls) + len(self._taken)
 
     @property
     def calls(self) -> tuple[Call, ...]:

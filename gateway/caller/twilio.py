@@ -86,7 +86,7 @@ class TwilioCaller:
         try:
             transport, _ = await ws_connect(
                 lambda: far,
-                self.url,
+                _reached(self.url, stream_url),
                 extra_headers=_shown(self, stream_url, {}, self.url),
                 websocket_handshake_timeout=CONNECT_SECONDS,
                 use_aiofastnet=False,
@@ -103,6 +103,12 @@ class TwilioCaller:
             await transport.wait_disconnected()
         except WSProtocolError as error:
             phone.complain(f"31924: {error}")
+
+
+def _reached(url: str, stream_url: str) -> str:
+    """Give where the stream is opened: where the gateway is reached, by the path that it named."""
+    near, named = urlsplit(url), urlsplit(stream_url)
+    return urlunsplit((near.scheme, near.netloc, named.path, near.query, ""))
 
 
 class RefusedError(Exception):

@@ -133,7 +133,8 @@ STATUS_REPORT = Door(
 )  # fmt: skip
 STREAM = Door(
     "/twilio/stream", ("WEBSOCKET",), ("signature", "owner", "setting"),
-    "a call with an agent, where the ticket is shown too (the owner needs none)", VOICE.setting,
+    "a call with an agent, where the ticket is shown too (the owner needs none); of several "
+    "processes each has a path of its own below it", VOICE.setting,
 )  # fmt: skip
 
 DOORS = (

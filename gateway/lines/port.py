@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from gateway.doors.judgement import Doors
 from gateway.doors.table import Who
+from gateway.plumbing.seat import ALONE, Seat
 from gateway.ports import CallTaker
 
 if TYPE_CHECKING:
+    import asyncio
+
     from _typeshed import DataclassInstance
     from starlette.routing import BaseRoute
 
@@ -40,6 +43,69 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class ForName:
+    """A request is for the process that drew this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForNewCall:
+    """A request begins a call: whichever process has most room may take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForFirst:
+    """A request is for the one process that counts something for all."""
+
+
+Meant = ForName | ForNewCall | ForFirst
+"""Which of the gateway's processes a request is for."""
+
+
+class Wire(Protocol):
+    """Leads from a line's part in one process to its front."""
+
+    def send(self, message: bytes) -> None:
+        """Tell the front, without waiting."""
+
+    def listen(self, receive: Callable[[bytes], None]) -> None:
+        """Give what the front says to `receive` from now on, what it has said first."""
+
+
+class Front(Protocol):
+    """What is run once, in front of a line's parts in several processes: sockets that they share.
+
+    It runs in the supervisor, so that it must be small: nothing it does may fail or take long.
+    """
+
+    async def open(self, group: asyncio.TaskGroup) -> None:
+        """Take the line's ports; raises StartFailed."""
+
+    def joined(self, number: int) -> None:
+        """Take that there is a process of this number now."""
+
+    def said(self, number: int, message: bytes) -> None:
+        """Take what the line's part in a process says."""
+
+    def lost(self, number: int) -> None:
+        """Take that a process is gone, with all its calls."""
+
+    async def close(self) -> None:
+        """Let the ports go."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontNeeds:
+    """What a front is given."""
+
+    tell: Callable[[int, bytes], None]
+    "says something to the line's part in a process"
+    choose: Callable[[], int | None]
+    "gives the process that is to have the next call; None: there is none at all"
+
+
+@dataclass(frozen=True, slots=True)
 class LineNeeds:
     """What a line is given of the gateway."""
 
@@ -49,6 +115,10 @@ class LineNeeds:
     doors: Doors
     "judges who may come in over HTTP"
     speak: Speak
+    seat: Seat = ALONE
+    "draws the names by which requests find back to this process"
+    wire: Wire | None = None
+    "to the line's front; None: there is none, and the line has its sockets itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +181,8 @@ class LineKind(Generic[S]):
     "that the line shows to others, by their setting: somebody must know when they run out"
     rates: Callable[[S], tuple[int, ...]] = lambda _settings: ()
     "at which callers will want an agent's fixed lines at once, besides a telephone's"
+    meant: Callable[[str, str, Mapping[str, str]], Meant | None] = lambda *_asked: None
+    """which process a request is for, by method, path and headers (in lower case); None: it is not
+    the line's, or any may answer it"""
+    front: Callable[[S, FrontNeeds], Front] | None = None
+    "makes what several processes share of the line; None: they share the HTTP port alone"

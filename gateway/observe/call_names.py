@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -28,21 +28,27 @@ _PART = re.compile(r"\.\d+$")
 class CallNames:
     """Gives each call a name that none had before it."""
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
+    def __init__(
+        self, known: Iterable[str] = (), told: Callable[[str], None] = lambda name: None
+    ) -> None:
+        """`told` is told every name that is given."""
+        self._told = told
         self._known: OrderedDict[str, None] = OrderedDict()
         for name in known:
-            self._remember(name)
+            self.know(name)
 
     def take(self, call_id: str) -> str:
         """Give a call's own id, or with `.2`, `.3`, ... behind it."""
         for name in parts(call_id):
             if name not in self._known:
-                self._remember(name)
+                self.know(name)
+                self._told(name)
                 return name
             self._known.move_to_end(name)  # a call that came back may come back again
         raise AssertionError("names do not end")
 
-    def _remember(self, name: str) -> None:
+    def know(self, name: str) -> None:
+        """Take that there is a call of this name."""
         self._known[name] = None
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)

@@ -30,15 +30,19 @@ PERSONAL: Mapping[str, Mark] = {
 """Names under which a message's fields may be personal: messages are free in what they hold."""
 
 
-def speak(level: str, secrets: tuple[str, ...] = ()) -> None:
-    """Set the process's messages up; nothing of them is personal, and secrets are taken out."""
+def speak(level: str, secrets: tuple[str, ...] = (), process: int | None = None) -> None:
+    """Set the process's messages up; nothing of them is personal, and secrets are taken out.
+
+    `process` is its number, where several serve one gateway.
+    """
     privacy = Privacy("full", secrets)
 
     def clean(_logger: WrappedLogger, _name: str, fields: EventDict) -> EventDict:
         # The library's own bookkeeping passes as it is.
         own = {name: value for name, value in fields.items() if name.startswith("_")}
         said = {name: value for name, value in fields.items() if name not in own}
-        return {**privacy.clean(Cutting().line(said), PERSONAL), **own}
+        numbered = {} if process is None else {"process": process}
+        return {**numbered, **privacy.clean(Cutting().line(said), PERSONAL), **own}
 
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,

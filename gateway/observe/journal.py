@@ -103,13 +103,16 @@ class Journal:
         kept: int = KEPT_BYTES,
         running: Running | None = None,
         readers: Sequence[Reader] = (),
+        named: Callable[[str], None] = lambda name: None,
     ) -> None:
+        """`named` is told what a call is called in the log, which nobody else may call another."""
         self._privacy = Privacy(settings.mask, secrets)
         self._clock = clock
         self._wall = wall
         sink = sink if sink is not None else open_sink(settings)
         self._backlog = Backlog(sink, clock, self._tell, kept)
-        self._names = CallNames(() if settings.path == "-" else known_calls(Path(settings.path)))
+        known = () if settings.path == "-" else known_calls(Path(settings.path))
+        self._names = CallNames(known, named)
         self._readers = tuple(readers)
         self.tally = Tally()
         self._courses = Courses(running)
@@ -127,6 +130,10 @@ class Journal:
     def bind(self, call_id: str, answered: float) -> CallLog:
         """Open the log of a call that was answered at `answered`, in loop seconds."""
         return CallLog(self, self._names.take(call_id), answered)
+
+    def know(self, name: str) -> None:
+        """Take that another process has a call of this name."""
+        self._names.know(name)
 
     @property
     def dropped(self) -> int:

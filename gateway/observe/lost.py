@@ -25,7 +25,7 @@ def finish(running: Running, journal: Journal, log: Path | None, recordings: Pat
     `log` is None where the log goes to no file. Reads it from its end: run this in a thread.
     """
     left = running.left()
-    lost = [call for _, calls in left for call in calls]
+    lost = [call for one in left for call in one.calls]
     known = _summaries(log, {call.call for call in lost}) if log is not None and lost else {}
     for call in lost:
         summary = known.get(call.call, Summary())
@@ -33,9 +33,9 @@ def finish(running: Running, journal: Journal, log: Path | None, recordings: Pat
             _close(recordings / call.recording)
         if not summary.ended:
             _end(journal, call, summary)
-    if journal.settle(WRITTEN_SECONDS):
-        for path, _ in left:
-            path.unlink(missing_ok=True)
+    finished = journal.settle(WRITTEN_SECONDS)
+    for one in left:
+        one.close(finished)
     return len(lost)
 
 

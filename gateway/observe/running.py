@@ -11,6 +11,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -38,6 +39,21 @@ class LostCall:
     recording: str = ""
     deeds: dict[str, str] = field(default_factory=dict)
     "keys of writes that were under way, with the tool's name"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What one lost process left: locked until `close`, so that it is finished once."""
+
+    path: Path
+    file: BinaryIO
+    calls: list[LostCall]
+
+    def close(self, finished: bool) -> None:
+        """Let it go, for good where its calls are finished."""
+        if finished:
+            self.path.unlink(missing_ok=True)
+        self.file.close()
 
 
 class Running:
@@ -73,18 +89,21 @@ class Running:
             case _:
                 pass
 
-    def left(self) -> list[tuple[Path, list[LostCall]]]:
+    def left(self) -> list[Left]:
         """Give what lost processes left: each file, with the calls that were in progress."""
-        found: list[tuple[Path, list[LostCall]]] = []
+        found: list[Left] = []
         for path in sorted(self._folder.glob("*.jsonl")):
             if path == self._path:
                 continue
             try:
-                with path.open("rb") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    found.append((path, _calls(file.read())))
-            except OSError:  # its process lives, or another has finished it meanwhile
+                file = path.open("rb")
+            except OSError:  # another has finished it meanwhile
                 continue
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                found.append(Left(path, file, _calls(file.read() if path.exists() else b"")))
+            except OSError:  # its process lives, or another is at it
+                file.close()
         return found
 
     def close(self) -> None:

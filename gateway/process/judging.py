@@ -56,6 +56,11 @@ class Judge:
         self._last: dict[str, Judgement] = {}
         self._until = 0.0
 
+    @property
+    def latest(self) -> Mapping[str, Judgement]:
+        """The last judgement, however old."""
+        return self._last
+
     async def judge(self) -> Mapping[str, Judgement]:
         """Say of each part how it does."""
         now = asyncio.get_running_loop().time()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from starlette.routing import BaseRoute
 
 from gateway.config import Settings
-from gateway.lines.port import Line, LineNeeds, Standing
+from gateway.lines.port import Line, LineNeeds, Standing, Wire
 from gateway.lines.table import LINES
 from gateway.lines.websocket.upgrade import SocketDoor, Upgrades
 
@@ -17,7 +18,13 @@ from gateway.lines.websocket.upgrade import SocketDoor, Upgrades
 class Lines:
     """Makes the lines and runs them; knows none of them by name."""
 
-    def __init__(self, settings: Settings, needs: LineNeeds) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        needs: LineNeeds,
+        wire: Callable[[str], Wire | None] = lambda _name: None,
+    ) -> None:
+        """`wire` leads to the front of a line, where several processes share one."""
         self._lines: dict[str, Line] = {}
         self._off: dict[str, str] = {}
         for name, kind in LINES.items():
@@ -25,7 +32,7 @@ class Lines:
             if why := kind.off(chosen):
                 self._off[name] = why
             else:
-                self._lines[name] = kind.make(chosen, needs)
+                self._lines[name] = kind.make(chosen, replace(needs, wire=wire(name)))
 
     def routes(self) -> list[BaseRoute]:
         """Give what all lines serve over HTTP."""

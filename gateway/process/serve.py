@@ -7,19 +7,12 @@ import gc
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 import structlog
-import uvicorn
 import uvloop
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute
 
 from gateway.call.pacer import Pacer
 from gateway.call.switchboard import AdmissionSettings, Switchboard
@@ -29,23 +22,24 @@ from gateway.doors.owner import Owner
 from gateway.doors.table import Who
 from gateway.lines.port import LineNeeds
 from gateway.lines.table import LINES
-from gateway.lines.websocket.upgrade import Upgrades
 from gateway.metrics.families import FAMILIES
 from gateway.metrics.series import Registry
-from gateway.observe.journal import Journal, Reader
+from gateway.observe.journal import Journal
 from gateway.observe.lost import REASON, finish
 from gateway.observe.running import Running
 from gateway.plumbing import file_limit
 from gateway.plumbing.fence import fenced_task
-from gateway.plumbing.starting import StartFailed, bind, cannot_use
+from gateway.plumbing.seat import Seat
+from gateway.plumbing.starting import StartFailed, cannot_use
 from gateway.process import watching
 from gateway.process.agents import AgentRoster
 from gateway.process.call_factory import CallFactory
+from gateway.process.fleet.port import Fleet
+from gateway.process.http_server import HttpServer, http_server
 from gateway.process.lines import Lines
 from gateway.process.signals import Stopping
 from gateway.process.site import site
 from gateway.process.watchdog import Watchdog
-from gateway.web.door import Door
 from inference.runtime import Runtime
 from inference.scheduling import LOOP_SLICE, ask_for_slices
 from media.recording import Recorder
@@ -60,15 +54,18 @@ only between runs, and at Python's own 5 ms a frame would be late whenever one d
 log = structlog.get_logger("gateway")
 
 
-def serve(settings: Settings, owner: Owner, ready: Callable[[str], None] | None = None) -> int:
-    """Answer calls until SIGTERM or SIGINT, then drain; give the exit status."""
+def serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) -> int:
+    """Answer calls until SIGTERM or SIGINT, then drain; give the exit status.
+
+    `join` makes, on the loop, what this process is to others that serve the same gateway.
+    """
     file_limit.ensure(settings.limits.calls)
     sys.setswitchinterval(SWITCH_INTERVAL)
     ask_for_slices(LOOP_SLICE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.get_loop().set_task_factory(fenced_task)
         try:
-            runner.run(_serve(settings, owner, ready or _say_ready))
+            runner.run(_serve(settings, owner, join))
         except* OSError as failures:
             raise _first(failures) from None  # a port that is taken, said in one line
     return 0
@@ -80,55 +77,61 @@ def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
     return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
 
 
-async def _serve(settings: Settings, owner: Owner, ready: Callable[[str], None]) -> None:
-    stopping = Stopping.by_signals()
-    sockets = bind("server.host and server.port", settings.server.host, settings.server.port)
-    runtime = Runtime(settings.runtime)
-    recorder = Recorder() if settings.recording.enabled else None
-    registry = Registry(FAMILIES)
-    journal = await _journal(settings, owner, watching.readers(settings, owner, registry))
+async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) -> None:
+    stopping, fleet, runtime = Stopping.by_signals(), join(), Runtime(settings.runtime)
+    sockets = fleet.sockets(settings)
+    recorder, registry = Recorder() if settings.recording.enabled else None, Registry(FAMILIES)
+    journal = await _journal(settings, owner, fleet, registry)
     try:
         voices, assessor = _ears(settings, runtime)
         crew = AgentRoster(settings, runtime, stopping.reload)
-        await crew.prepare()
-        _say_loaded(runtime)
-        doors = _doors(settings, owner)
-        exchange = CallFactory(
-            crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
-        )
+        await _prepare(crew, runtime)
+        doors = _doors(settings, owner, fleet.seat)
         pacer, watchdog = Pacer(time.sleep), Watchdog(journal.process)
+        make = CallFactory(
+            crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
+        ).make
         switchboard = Switchboard(
-            pacer, exchange.make, crew.knows, _admission(settings), journal.process.write
+            pacer, make, crew.knows, _admission(settings), journal.process.write
         )
-        needs = LineNeeds(switchboard, settings.agents.default, doors, partial(_speak, crew))
-        lines = Lines(settings, needs)
-        pages = site(settings, switchboard, crew.names, lines.standings, doors)
+        needs = LineNeeds(
+            switchboard, settings.agents.default, doors, partial(_speak, crew), fleet.seat
+        )
+        lines = Lines(settings, needs, fleet.wire)
+        own = watching.Own(
+            switchboard, pacer, journal, watchdog, recorder, lines, runtime.workers, fleet
+        )
+        watch = watching.watch(settings, own)
+        pages = site(settings, watch, crew.names, doors)
         # Each line and page brings its own.
-        own = watching.Own(switchboard, pacer, journal, watchdog, recorder, lines, runtime.workers)
-        watched = watching.routes(settings, own, registry, doors)
-        server = _server([*lines.routes(), *pages.routes(), *watched], lines.upgrades())
+        watched = watching.routes(settings, own, watch, registry, doors)
+        server = http_server(
+            [*lines.routes(), *pages.routes(), *watched], lines.upgrades(), fleet.sorting
+        )
         async with asyncio.TaskGroup() as group:
             completed, up = asyncio.Event(), asyncio.Event()
             keeping = group.create_task(crew.run(completed))
             await completed.wait()
             group.create_task(lines.run(up.set))
             serving = group.create_task(server.serve(sockets))
-            group.create_task(_announce(server, up, ready, stopping.asked, serving))
+            group.create_task(_announce(server, up, fleet.up, stopping.asked, serving))
             group.create_task(_drain(stopping.asked, lines))
+            standing = group.create_task(watch.run(up))
+            fleet.serve(lambda *came: group.create_task(server.take(*came)), stopping.asked)
             pacer.start()
             watchdog.start()
             await switchboard.run(stopping.asked, stopping.hurried)
             server.should_exit = True
             for part in (watchdog, pages, lines, pacer):
                 part.stop()
-            keeping.cancel()
+            _cancel(keeping, standing)
     finally:
         if recorder is not None:
             recorder.close()  # first: what it could not write is told in the log
         journal.close()
 
 
-async def _journal(settings: Settings, owner: Owner, readers: Sequence[Reader]) -> Journal:
+async def _journal(settings: Settings, owner: Owner, fleet: Fleet, registry: Registry) -> Journal:
     """Open the log, and finish what a process left that was killed."""
     hidden = (*secrets(settings).values(), owner.token)
     folder = settings.agents.data / "running"
@@ -137,7 +140,11 @@ async def _journal(settings: Settings, owner: Owner, readers: Sequence[Reader]) 
     except OSError as error:
         raise cannot_use("agents.data", folder, error) from None
     clock = asyncio.get_running_loop().time
-    journal = Journal(settings.log, hidden, clock=clock, running=running, readers=readers)
+    readers = watching.readers(settings, owner, registry, fleet.seat)
+    journal = Journal(
+        settings.log, hidden, clock=clock, running=running, readers=readers, named=fleet.named
+    )
+    fleet.listen(journal.know)
     path = None if settings.log.path == "-" else Path(settings.log.path)
     lost = await asyncio.to_thread(finish, running, journal, path, settings.recording.folder)
     if lost:
@@ -145,13 +152,13 @@ async def _journal(settings: Settings, owner: Owner, readers: Sequence[Reader]) 
     return journal
 
 
-def _doors(settings: Settings, owner: Owner) -> Doors:
+def _doors(settings: Settings, owner: Owner, seat: Seat) -> Doors:
     if problem := settings.metrics.problem():
         raise StartFailed(problem)
     keys: dict[Who, str] = {"scraper": settings.metrics.token}
     for name, kind in LINES.items():
         keys |= kind.keys(settings.lines[name])
-    return Doors(Keys(owner.token, keys), settings.limits.placed_per_hour)
+    return Doors(Keys(owner.token, keys), seat.share(settings.limits.placed_per_hour))
 
 
 def _admission(settings: Settings) -> AdmissionSettings:
@@ -181,22 +188,16 @@ def _ears(settings: Settings, runtime: Runtime) -> tuple[Voices, TurnAssessor]:
     return voices, assessor
 
 
-def _say_loaded(runtime: Runtime) -> None:
+async def _prepare(crew: AgentRoster, runtime: Runtime) -> None:
+    """Load what calls need, and say what it runs on."""
+    await crew.prepare()
     for loaded in runtime.loaded:
         log.info("model_loaded", model=loaded.model, on=loaded.got, seconds=loaded.seconds)
 
 
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handling: the gateway drains first."""
-
-    def install_signal_handlers(self) -> None:
-        """Leave signals to the gateway."""
-
-    def capture_signals(self) -> Any:
-        """Leave signals to the gateway."""
-        from contextlib import nullcontext
-
-        return nullcontext()
+def _cancel(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
 
 
 async def _speak(crew: AgentRoster, agent: str, text: str, rate: int) -> bytes:
@@ -209,28 +210,8 @@ async def _drain(asked: asyncio.Event, lines: Lines) -> None:
     lines.drain()
 
 
-def _server(routes: list[BaseRoute], upgrades: Upgrades) -> _Server:
-    config = uvicorn.Config(
-        # Who goes away within a request is no failure of ours.
-        Starlette(routes=routes, exception_handlers={ClientDisconnect: _gone}),
-        loop="none",
-        http=Door(),  # type: ignore[arg-type]
-        ws=upgrades,  # type: ignore[arg-type]
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        timeout_graceful_shutdown=5,
-    )
-    return _Server(config)
-
-
-def _gone(_request: Request, _error: Exception) -> Response:
-    """Answer somebody who is not there any more."""
-    return Response(status_code=HTTPStatus.BAD_REQUEST)
-
-
 async def _announce(
-    server: _Server,
+    server: HttpServer,
     up: asyncio.Event,
     ready: Callable[[str], None],
     stop: asyncio.Event,
@@ -246,7 +227,3 @@ async def _announce(
     _settle_memory()
     host, port = server.servers[0].sockets[0].getsockname()[:2]
     ready(f"http://{host}:{port}")
-
-
-def _say_ready(address: str) -> None:
-    log.info("listening", address=address)

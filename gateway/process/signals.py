@@ -12,6 +12,7 @@ import asyncio
 import os
 import signal
 import termios
+from collections.abc import Callable
 
 import structlog
 
@@ -63,6 +64,8 @@ class Stopping:
         "they are ended now, with a word"
         self.reload = asyncio.Event()
         "what may have changed is to be read"
+        self.at_once: Callable[[], None] = lambda: None
+        "what is done before the third signal ends the process"
         self._terminal = terminal or Terminal()
 
     @classmethod
@@ -90,6 +93,7 @@ class Stopping:
             self.hurried.set()
         else:
             log.warning("killed", signal=_name(number))
+            self.at_once()
             # The log and the recordings are whole up to here: both are written as things happen.
             asyncio.get_running_loop().remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)

@@ -21,11 +21,14 @@ from gateway.metrics.counting import Counting
 from gateway.metrics.series import Registry
 from gateway.observe.journal import Journal, Reader
 from gateway.observe.vocabulary import EVENTS, event_name
+from gateway.plumbing.seat import Seat
 from gateway.plumbing.starting import StartFailed, cannot_use
 from gateway.process import health
 from gateway.process.figures import Figures, Places
+from gateway.process.fleet.port import Fleet
 from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
+from gateway.process.standing import Watch
 from gateway.process.watchdog import Watchdog
 from gateway.webhooks.outbox import Counts, Outbox
 from inference.pool import Workers
@@ -43,9 +46,10 @@ class Own:
     recorder: Recorder | None
     lines: Lines
     workers: Workers
+    fleet: Fleet
 
 
-def readers(settings: Settings, owner: Owner, registry: Registry) -> tuple[Reader, ...]:
+def readers(settings: Settings, owner: Owner, registry: Registry, seat: Seat) -> tuple[Reader, ...]:
     """Give who is told every line of the log; raises StartFailed."""
     counting = Counting(registry)
     chosen = settings.webhooks
@@ -55,12 +59,15 @@ def readers(settings: Settings, owner: Owner, registry: Registry) -> tuple[Reade
         return (counting,)
     hidden = (*secrets(settings).values(), owner.token)
     tell = partial(_count, registry)
+    folder = settings.agents.data
+    if seat.of > 1:  # who comes after a process that was lost posts what that one left
+        folder /= f"process-{seat.number}"
     try:
-        return counting, Outbox(chosen, settings.agents.data, hidden, tell=tell)
+        return counting, Outbox(chosen, folder, hidden, tell=tell)
     except OSError as error:
-        raise cannot_use("agents.data", settings.agents.data, error) from None
+        raise cannot_use("agents.data", folder, error) from None
     except sqlite3.Error as error:
-        raise StartFailed(f"agents.data: {settings.agents.data}: {error}") from None
+        raise StartFailed(f"agents.data: {folder}: {error}") from None
 
 
 def _count(registry: Registry, counts: Counts) -> None:
@@ -72,17 +79,32 @@ def _count(registry: Registry, counts: Counts) -> None:
         outcomes.set(("failed",), counts.failures)
 
 
-def routes(settings: Settings, own: Own, registry: Registry, doors: Doors) -> list[BaseRoute]:
+def watch(settings: Settings, own: Own) -> Watch:
+    """Make what tells how the process stands."""
+    watched = Watched(
+        own.journal, own.recorder, own.lines.standings, _folders(settings, own.recorder)
+    )
+    return Watch(
+        own.switchboard,
+        own.pacer,
+        Judge(watched),
+        own.journal,
+        own.watchdog,
+        own.lines,
+        own.fleet,
+    )
+
+
+def routes(
+    settings: Settings, own: Own, watch: Watch, registry: Registry, doors: Doors
+) -> list[BaseRoute]:
     """Give the routes for whoever watches."""
-    folders = _folders(settings, own.recorder)
-    standings = own.lines.standings
-    judge = Judge(Watched(own.journal, own.recorder, standings, folders))
-    watch = health.Watch(own.switchboard, own.pacer, judge, own.journal, own.watchdog)
+    folders, standings = _folders(settings, own.recorder), own.lines.standings
     found = health.routes(watch, doors)
     if settings.metrics.enabled:
         board, pacer = own.switchboard, own.pacer
         shown = _certificates(settings)
-        places = Places(board, pacer, judge, standings, own.workers, folders, shown)
+        places = Places(board, pacer, watch.judge, standings, own.workers, folders, shown)
         found += page.routes(registry, Figures(places).look, doors)
     return found
 

@@ -9,10 +9,11 @@ Source: uvicorn, `HttpToolsProtocol`, whose callbacks of the parser these are.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -39,17 +40,29 @@ class Patience:
     "that ask nothing, or have not asked to the end; past it the oldest goes: 1024 files are usual"
 
 
+class Sorting(Protocol):
+    """Knows which of the gateway's processes a request is for."""
+
+    def elsewhere(self, method: str, path: str, headers: Mapping[str, str]) -> int | None:
+        """Give the process that a request is for; None: this one. Headers are in lower case."""
+
+    def hand_over(self, to: int, connection: int, data: bytes) -> bool:
+        """Give a connection (an open file) away, with what was read; say whether that was done."""
+
+
 class Door:
     """Makes the protocol of each connection; given to `uvicorn.Config(http=...)`."""
 
-    def __init__(self, patience: Patience | None = None) -> None:
+    def __init__(self, patience: Patience | None = None, sorting: Sorting | None = None) -> None:
+        """`sorting` is None where there is one process."""
         self.patience = patience or Patience()
+        self.sorting = sorting
         self._idle: dict[PatientConnection, None] = {}
         "the oldest first"
         self._shed = 0
         self._told: float | None = None
 
-    def __call__(self, **uvicorn: Any) -> asyncio.Protocol:
+    def __call__(self, **uvicorn: Any) -> PatientConnection:
         """Make the protocol of one more connection."""
         return PatientConnection(self, **uvicorn)
 
@@ -86,6 +99,12 @@ class PatientConnection(HttpToolsProtocol):
         "bytes since the last whole request"
         self._before: Any = None
         "uvicorn's side of the request before the one that comes in"
+        self._head: bytes | None = b""
+        "of a request that may be another process's; None: it is ours, or it cannot be told"
+        self._to: int | None = None
+        "the process that the request is for"
+        self._begun = False
+        "a request has begun and is not whole"
 
     # --- for the transport -------------------------------------------------------------------
 
@@ -96,8 +115,12 @@ class PatientConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._size += len(data)
+        if self._head is not None:
+            self._head += data
         super().data_received(data)
-        if self._size > self._patience.request_bytes and self._deadline is not None:
+        if self._to is not None:
+            self._hand_over(self._to)
+        elif self._size > self._patience.request_bytes and self._deadline is not None:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -119,10 +142,31 @@ class PatientConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._begun = True
         self._before = self.cycle
         self._expect()
 
+    def on_headers_complete(self) -> None:
+        sorting, head = self._door.sorting, self._head
+        answered = self.cycle is None or self.cycle.response_complete
+        if sorting is not None and head is not None and answered:
+            headers = {
+                name.decode("latin-1"): text.decode("latin-1") for name, text in self.headers
+            }
+            method, path = self.parser.get_method().decode("latin-1"), self.url.decode("latin-1")
+            self._to = sorting.elsewhere(method, path.partition("?")[0], headers)
+        if self._to is None:
+            self._head = None
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if self._to is None:
+            super().on_body(body)
+
     def on_message_complete(self) -> None:
+        if self._to is not None:
+            return
+        self._begun = False
         self._door.busy(self)
         self._arrived()
         super().on_message_complete()
@@ -131,9 +175,18 @@ class PatientConnection(HttpToolsProtocol):
         super().on_response_complete()
         if not self.transport.is_closing():
             self._door.idle(self)
+            # What a client sent ahead of the answer is nobody's to hand on.
+            self._head = None if self._begun else b""
+
+    def take(self, data: bytes) -> None:
+        """Take what another process read of a request that is for this one."""
+        self._head = None
+        self.data_received(data)
 
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over; whom it goes to has bounds of their own."""
+        if self._to is not None:
+            return
         self._door.busy(self)
         self._arrived()
         super().handle_websocket_upgrade()
@@ -143,6 +196,19 @@ class PatientConnection(HttpToolsProtocol):
     def let_go(self) -> None:
         """End the connection without a word."""
         self.transport.abort()
+
+    def _hand_over(self, to: int) -> None:
+        """Let another process serve the connection, from the request on that has just begun."""
+        sorting, head = self._door.sorting, self._head
+        assert sorting is not None
+        assert head is not None
+        opened = self.transport.get_extra_info("socket")
+        self._door.busy(self)
+        if sorting.hand_over(to, opened.fileno(), head):
+            self.transport.abort()  # our copy: the connection lives as long as one is open
+        else:
+            self._to = None
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
 
     def _expect(self) -> None:
         if self._deadline is None:

@@ -117,7 +117,7 @@ class Pages:
 
         return give
 
-    def status(self, request: Request) -> Response:
+    async def status(self, request: Request) -> Response:
         """Say how the lines are."""
         owner = self._doors.is_owner(request.headers)
         shown = self._may_see(request)

@@ -29,9 +29,11 @@ from gateway.metrics.series import Registry
 from gateway.observe.journal import Journal
 from gateway.process import health
 from gateway.process.figures import Figures, Places
+from gateway.process.fleet.port import Alone
 from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.site import site
+from gateway.process.standing import Watch
 from gateway.process.watchdog import Watchdog
 from inference.pool import Workers
 from tests.support.owner import OWNER
@@ -113,10 +115,11 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
         return b""
 
     lines = Lines(settings, LineNeeds(Parties(), "workshop", doors, speak))
-    pages = site(settings, board, lambda: ("workshop",), lines.standings, doors)
     journal = Journal(settings.log)
     judge = Judge(Watched(journal, None, lines.standings, {}))
-    watch = health.Watch(board, pacer, judge, journal, Watchdog())
+    fleet = Alone(lambda address: None)
+    watch = Watch(board, pacer, judge, journal, Watchdog(), lines, fleet)
+    pages = site(settings, watch, lambda: ("workshop",), doors)
     places = Places(board, pacer, judge, lines.standings, Workers(1), {}, {})
     measured = page_of_metrics.routes(Registry(FAMILIES), Figures(places).look, doors)
     routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors), *measured]

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gateway.doors.table import Who
-from gateway.lines.port import Line, LineKind, LineNeeds, Place, Said
+from gateway.lines.port import (
+    ForNewCall,
+    Front,
+    FrontNeeds,
+    Line,
+    LineKind,
+    LineNeeds,
+    Meant,
+    Place,
+    Said,
+)
 from gateway.lines.sip.settings import SipSettings
 
 
@@ -14,8 +24,24 @@ def _make(settings: SipSettings, needs: LineNeeds) -> Line:
     from gateway.lines.sip.line import SipLine
 
     return SipLine(
-        settings, needs.answer, needs.doors, default_agent=needs.agent, speak=needs.speak
+        settings,
+        needs.answer,
+        needs.doors,
+        default_agent=needs.agent,
+        speak=needs.speak,
+        wire=needs.wire,
+        registers=needs.seat.first,
     )
+
+
+def _front(settings: SipSettings, needs: FrontNeeds) -> Front:
+    from gateway.lines.sip.front import SipFront
+
+    return SipFront(settings, needs)
+
+
+def _meant(method: str, path: str, _headers: Mapping[str, str]) -> Meant | None:
+    return ForNewCall() if (method, path) == ("POST", "/sip/calls") else None
 
 
 def _look(settings: SipSettings, _place: Place) -> Iterator[Said]:
@@ -38,4 +64,13 @@ def _certificates(settings: SipSettings) -> Mapping[str, Path]:
     return {"sip.certificate": settings.certificate}
 
 
-SIP = LineKind(SipSettings, _make, _look, _off, _keys, certificates=_certificates)
+SIP = LineKind(
+    SipSettings,
+    _make,
+    _look,
+    _off,
+    _keys,
+    certificates=_certificates,
+    meant=_meant,
+    front=_front,
+)

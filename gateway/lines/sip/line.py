@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from gateway.doors.judgement import Doors
 from gateway.events import CallerKey, CallInfo, TransferEnded
-from gateway.lines.port import Speak, Standing
+from gateway.lines.port import Speak, Standing, Wire
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
 from gateway.lines.sip.admission import Admission, Rejection, Verdict, cause_of, refused_call
@@ -61,14 +61,21 @@ class SipLine:
         default_agent: str = "",
         timers: Timers | None = None,
         speak: Speak | None = None,
+        wire: Wire | None = None,
+        registers: bool = True,
     ) -> None:
-        """`speak` gives the sound of a summary, for transfers that are announced."""
+        """`speak` gives the sound of a summary, for transfers that are announced.
+
+        `wire` leads to the front that has the sockets; `registers` says whether this is the
+        process that keeps the trunks' registrations.
+        """
         self.settings = settings
-        self.network = SipNetwork(settings, self, timers)
+        self.network = SipNetwork(settings, self, timers, wire)
         self._answer = answer
         self._doors = doors
         self._admission = Admission(settings, answer, default_agent, token)
         self._accounts = Accounts(settings, self.network)
+        self._registers = registers
         self._desk = Desk(settings, self.network, self)
         toll = Toll(settings.dial, doors.allowance)
         hold_music = music(settings.hold_music)
@@ -95,7 +102,8 @@ class SipLine:
             if self.settings.exposure:
                 log.warning("sip_exposed", said=self.settings.exposure)
             self._transfers.group = self.dialler.group = group
-            self._accounts.begin()
+            if self._registers:
+                self._accounts.begin()
             ready()
             try:
                 await self._stop.wait()

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-import ssl
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Protocol
 
 import structlog
 
+from gateway.lines.port import Wire
 from gateway.lines.sip.dialogs.core import (
     Answered,
     CallClosed,
@@ -28,15 +28,14 @@ from gateway.lines.sip.dialogs.core import (
 from gateway.lines.sip.dialogs.vocabulary import CallSettings, Report
 from gateway.lines.sip.message.address import host_reference, ip_of
 from gateway.lines.sip.message.message import Malformed, Response, parse
+from gateway.lines.sip.opening import OwnSockets
 from gateway.lines.sip.settings import SipSettings
+from gateway.lines.sip.through_front import Carriage, ThroughFront
 from gateway.lines.sip.transactions.hop import Hop, Timers, Transport
 from gateway.lines.sip.transactions.layer import Emit, Layer
 from gateway.lines.sip.transactions.matching import Key
 from gateway.lines.sip.transactions.routing import direct_hops
-from gateway.lines.sip.transport.guard import Guard
 from gateway.lines.sip.transport.resolver import Resolver
-from gateway.lines.sip.transport.sockets import Transports
-from gateway.plumbing.starting import cannot_use
 
 log = structlog.get_logger("sip")
 
@@ -73,8 +72,13 @@ class SipNetwork:
     """Our presence on a SIP network."""
 
     def __init__(
-        self, settings: SipSettings, owner: NetworkOwner, timers: Timers | None = None
+        self,
+        settings: SipSettings,
+        owner: NetworkOwner,
+        timers: Timers | None = None,
+        wire: Wire | None = None,
     ) -> None:
+        """`wire` leads to the line's front, where that has the sockets."""
         self.settings = settings
         self.timers = timers or Timers()
         self.call_settings = CallSettings(
@@ -88,8 +92,11 @@ class SipNetwork:
         )
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        guard = Guard(settings.heard, rate=settings.rate, burst=2 * settings.rate)
-        self._transports = Transports(self._received, self._broke, guard)
+        self._transports: Carriage
+        if wire is None:
+            self._transports = OwnSockets(settings, self._received, self._broke)
+        else:
+            self._transports = ThroughFront(wire, self._received, self._broke)
         self._layer = Layer(self.timers, token, self._sent_by)
         self.core = Core(self.call_settings, self._layer, token, self._resolve)
         self._inbox: deque[Ask] = deque()
@@ -114,18 +121,7 @@ class SipNetwork:
     async def open(self, group: asyncio.TaskGroup) -> None:
         """Bind the sockets; raises StartFailed."""
         self._group = group
-        settings = self.settings
-        await self._transports.open(
-            group,
-            settings.host,
-            udp=settings.udp,
-            tcp=settings.tcp,
-            tls=settings.tls,
-            server_tls=_server_tls(settings),
-            client_tls=_client_tls(settings),
-        )
-        for bound in self._transports.bound:
-            log.info("sip_listening", transport=bound.transport, host=bound.host, port=bound.port)
+        await self._transports.open(group)
 
     async def close(self) -> None:
         """Close the sockets."""
@@ -136,7 +132,7 @@ class SipNetwork:
     @property
     def dropped(self) -> int:
         """Messages that were not listened to."""
-        return self._transports.guard.dropped
+        return self._transports.dropped
 
     def port(self, transport: Transport) -> int:
         """Give the port bound for a transport, 0 when it is not listened to."""
@@ -270,34 +266,3 @@ def _way_to(far: str) -> str:
         except OSError:
             return "127.0.0.1"
         return str(probe.getsockname()[0])
-
-
-def _server_tls(settings: SipSettings) -> ssl.SSLContext | None:
-    if settings.tls is None or settings.certificate is None:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    _load_certificate(context, settings)
-    return context
-
-
-def _client_tls(settings: SipSettings) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=settings.authorities)
-    except OSError as error:  # ssl.SSLError is one
-        raise cannot_use("sip.authorities", settings.authorities or "", error) from None
-    if not settings.verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    _load_certificate(context, settings)
-    return context
-
-
-def _load_certificate(context: ssl.SSLContext, settings: SipSettings) -> None:
-    """Show a certificate, where one is set; raises StartFailed."""
-    if settings.certificate is None:
-        return
-    files = " and ".join(str(p) for p in (settings.certificate, settings.private_key) if p)
-    try:
-        context.load_cert_chain(settings.certificate, settings.private_key)
-    except OSError as error:  # ssl.SSLError is one
-        raise cannot_use("sip.certificate and sip.private_key", files, error) from None

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from gateway.lines.port import Line, LineKind, LineNeeds, Place, Said
+from gateway.lines.port import (
+    ForName,
+    ForNewCall,
+    Line,
+    LineKind,
+    LineNeeds,
+    Meant,
+    Place,
+    Said,
+)
 from gateway.lines.twilio.settings import TwilioSettings
 
 
 def _make(settings: TwilioSettings, needs: LineNeeds) -> Line:
     from gateway.lines.twilio.line import TwilioLine
 
-    return TwilioLine(settings, needs.answer, needs.agent, needs.doors)
+    return TwilioLine(settings, needs.answer, needs.agent, needs.doors, seat=needs.seat)
 
 
 def _look(settings: TwilioSettings, place: Place) -> Iterator[Said]:
@@ -26,4 +35,17 @@ def _look(settings: TwilioSettings, place: Place) -> Iterator[Said]:
         yield "note", said
 
 
-TWILIO = LineKind(TwilioSettings, _make, _look)
+def _meant(_method: str, path: str, _headers: Mapping[str, str]) -> Meant | None:
+    """A stream goes where its ticket was given out, which stands in its path."""
+    match path.split("/"):
+        case ["", "twilio", "voice", *_]:
+            return ForNewCall()
+        case ["", "twilio", "stream", name]:
+            return ForName(name)
+        case ["", "twilio", "stream"]:
+            return ForNewCall()
+        case _:
+            return None
+
+
+TWILIO = LineKind(TwilioSettings, _make, _look, meant=_meant)

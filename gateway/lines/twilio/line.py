@@ -26,11 +26,13 @@ from gateway.lines.twilio.webhook import (
     Gate,
     Stranger,
     Webhooks,
+    stream_path,
 )
 from gateway.lines.websocket.codes import POLICY_VIOLATION, TRY_AGAIN_LATER
 from gateway.lines.websocket.socket import MediaSocket, SocketLimits, SocketOwner
 from gateway.lines.websocket.upgrade import SocketDoor, UpgradeAsk, UpgradeRefusal
 from gateway.log_events import CallRefusedLogged
+from gateway.plumbing.seat import ALONE, Seat
 from gateway.ports import CallTaker
 from media.codec import WireForm
 
@@ -53,6 +55,7 @@ class TwilioLine:
         default_agent: str,
         doors: Doors,
         *,
+        seat: Seat = ALONE,
         http_client: HttpClient | None = None,
     ) -> None:
         """`http_client` is what Twilio's REST client sends with, for tests and proxies."""
@@ -64,6 +67,7 @@ class TwilioLine:
         self._stop = asyncio.Event()
         self._gate = Gate(settings, doors)
         self._tickets = Tickets(settings.token_seconds)
+        self._stream_path = stream_path(seat)
         self._rests: dict[str, TwilioRest] = {}
         self.legs: dict[str, TwilioLeg] = {}
         "by CallSid"
@@ -81,13 +85,15 @@ class TwilioLine:
             self._gate,
             self._tickets,
             self._loop.time,
+            stream_path=self._stream_path,
         )
         return webhooks.routes()
 
     def sockets(self) -> dict[str, SocketDoor]:
         """Give who takes media streams."""
         limits = SocketLimits(max_message=self.settings.max_message)
-        return {STREAM_PATH: SocketDoor(self._upgrade, limits)}
+        door = SocketDoor(self._upgrade, limits)
+        return {STREAM_PATH: door, self._stream_path: door}
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until `stop`: everything comes over the gateway's HTTP port."""

@@ -22,6 +22,7 @@ from gateway.lines.twilio.settings import TwilioSettings
 from gateway.lines.twilio.tokens import Ticket, Tickets
 from gateway.log_events import CallRefusedLogged
 from gateway.plumbing.locality import names_this_machine
+from gateway.plumbing.seat import Seat
 from gateway.ports import CallTaker
 
 VOICE_PATH = "/twilio/voice"
@@ -78,6 +79,7 @@ class Webhooks:
     gate: Gate
     tickets: Tickets
     clock: Callable[[], float]
+    stream_path: str = STREAM_PATH
     draw: Callable[[], str] = lambda: secrets.token_urlsafe(32)
 
     def routes(self) -> list[Route]:
@@ -203,7 +205,15 @@ class Webhooks:
             # Twilio takes nothing but `wss`; without TLS only somebody on this machine calls.
             secure = scheme in ("https", "wss") or not names_this_machine(place)
         web, socket = ("https", "wss") if secure else ("http", "ws")
-        return f"{socket}://{place}{STREAM_PATH}", f"{web}://{place}{STATUS_PATH}"
+        return f"{socket}://{place}{self.stream_path}", f"{web}://{place}{STATUS_PATH}"
+
+
+def stream_path(seat: Seat) -> str:
+    """Give the path of the streams whose tickets this process gives out.
+
+    Twilio takes no query here, and what else it is told stands in the stream's first message.
+    """
+    return STREAM_PATH if seat.of == 1 else f"{STREAM_PATH}/{seat.draw()}"
 
 
 def _parties(form: Mapping[str, str]) -> tuple[Literal["inbound", "outbound"], str, str]:

@@ -22,6 +22,7 @@ from gateway.lines.webrtc.tokens import Passes
 from gateway.lines.webrtc.watch import Limits
 from gateway.log_events import CallRefusedLogged
 from gateway.plumbing.fence import is_stop
+from gateway.plumbing.seat import ALONE, Seat
 from gateway.ports import CallTaker, Refusal
 
 log = structlog.get_logger("webrtc")
@@ -40,13 +41,21 @@ class Opened:
 class PageCalls:
     """Lets calls in and runs them; made on the running loop."""
 
-    def __init__(self, settings: WebrtcSettings, answer: CallTaker, default_agent: str) -> None:
+    def __init__(
+        self,
+        settings: WebrtcSettings,
+        answer: CallTaker,
+        default_agent: str,
+        seat: Seat = ALONE,
+    ) -> None:
         self.settings = settings
         self._answer = answer
         self._default_agent = default_agent
+        self._seat = seat
         self._certificates = Certificates()
-        key = settings.token_key or secrets.token_urlsafe(48)
-        passes = Passes(key, settings.token_seconds, lambda: secrets.token_urlsafe(12))
+        key = settings.token_key or seat.secret
+        # Whose it is decides where it is used: calls spread over all processes.
+        passes = Passes(key, settings.token_seconds, seat.draw_anywhere, seat.since)
         self.access = Access(settings, passes)
         self.sessions: dict[str, PageSession] = {}
         "by the unguessable part of their address"
@@ -101,7 +110,7 @@ class PageCalls:
 
     async def open(self, admitted: Admitted, agreed: Agreed, origin: str, hosts: Hosts) -> Opened:
         """Answer a call; raises OSError where no port is to be had."""
-        name = secrets.token_urlsafe(24)
+        name = self._seat.draw()
         try:
             session = self._session(admitted, agreed, origin, hosts)
             self.sessions[name] = session

@@ -12,6 +12,7 @@ from gateway.lines.webrtc.calls import PageCalls
 from gateway.lines.webrtc.settings import WebrtcSettings
 from gateway.lines.webrtc.signalling import Signalling
 from gateway.lines.websocket.upgrade import SocketDoor
+from gateway.plumbing.seat import ALONE, Seat
 from gateway.ports import CallTaker
 
 
@@ -19,9 +20,15 @@ class WebrtcLine:
     """Lets pages call; made on the running loop."""
 
     def __init__(
-        self, settings: WebrtcSettings, answer: CallTaker, default_agent: str, doors: Doors
+        self,
+        settings: WebrtcSettings,
+        answer: CallTaker,
+        default_agent: str,
+        doors: Doors,
+        seat: Seat = ALONE,
     ) -> None:
-        self.calls = PageCalls(settings, answer, default_agent)
+        """`seat` draws the names that lead a page back to this process."""
+        self.calls = PageCalls(settings, answer, default_agent, seat)
         self._settings = settings
         self._signalling = Signalling(self.calls, doors)
 

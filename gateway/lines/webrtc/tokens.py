@@ -67,11 +67,15 @@ def read_grant(body: bytes) -> Grant:
 class Passes:
     """Writes passes and takes each once; times are wall-clock seconds, as passes travel."""
 
-    def __init__(self, key: str, life: float, draw: Callable[[], str]) -> None:
-        """`draw` gives unguessable names, `life` is seconds."""
+    def __init__(self, key: str, life: float, draw: Callable[[], str], since: float = 0.0) -> None:
+        """`draw` gives unguessable names, `life` is seconds.
+
+        Older ones than from `since` are not taken: who knew which were used is gone.
+        """
         self._key = key
         self._life = life
         self._draw = draw
+        self._since = since
         self._used: OrderedDict[str, float] = OrderedDict()
         "names, with the time at which they expire anyway"
 
@@ -113,13 +117,14 @@ class Passes:
         try:
             claims = self._claims(token)
             name, expires = str(claims["jti"]), float(claims["exp"])
+            issued = float(claims["iat"])
             grant = msgspec.convert(
                 {k: v for k, v in claims.items() if k in Grant.__slots__}, type=Grant
             )
         except (jwt.PyJWTError, TypeError, ValueError, OverflowError, RecursionError):
             return "token_invalid"
         self._forget(now)
-        if expires <= now:
+        if expires <= now or issued < self._since:
             return "token_expired"
         if name in self._used or len(self._used) >= MOST:
             return "token_used"

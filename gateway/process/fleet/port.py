@@ -1,0 +1,93 @@
+"""What a process is to the others that serve the same gateway, where there are any."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from socket import socket
+from typing import Protocol
+
+from gateway.config import Settings
+from gateway.lines.port import Wire
+from gateway.plumbing.seat import ALONE, Seat
+from gateway.plumbing.starting import bind
+from gateway.process.fleet.board import Board
+from gateway.process.fleet.messages import Standing
+from gateway.web.door import Sorting
+
+Taken = Callable[[socket, bytes], object]
+"""Serves a connection that came to another process, from what was read of its request on."""
+
+
+class Fleet(Protocol):
+    """All processes of a gateway, as one of them sees them."""
+
+    seat: Seat
+    "which one this is"
+    board: Board
+    "how all stand; this one's own standing is as fresh as the last `stand`"
+    started: float
+    "wall clock, when the gateway began"
+    sorting: Sorting | None
+    "hands connections to other processes; None: there are none"
+
+    def sockets(self, settings: Settings) -> list[socket]:
+        """Give the sockets of the HTTP port; raises StartFailed."""
+
+    def wire(self, line: str) -> Wire | None:
+        """Give the wire to the front of a line; None: it has none, and serves itself."""
+
+    def serve(self, taken: Taken, stop: asyncio.Event) -> None:
+        """Take connections from other processes from now on; `stop` is set when nobody is left
+        who watches over this one."""
+
+    def stand(self, standing: Standing) -> None:
+        """Tell how this process stands."""
+
+    def named(self, name: str) -> None:
+        """Tell that a call has this name in the log."""
+
+    def listen(self, named: Callable[[str], None]) -> None:
+        """Give the names that calls of other processes have to `named`."""
+
+    def up(self, address: str) -> None:
+        """Tell that calls can come."""
+
+
+class Alone:
+    """Implements `Fleet` for the one process that most gateways are."""
+
+    seat = ALONE
+    sorting: Sorting | None = None
+
+    def __init__(self, ready: Callable[[str], None]) -> None:
+        """`ready` is told the address once calls can come."""
+        self.board = Board()
+        self.started = time.time()
+        self._ready = ready
+
+    def sockets(self, settings: Settings) -> list[socket]:
+        """Take the HTTP port."""
+        return bind("server.host and server.port", settings.server.host, settings.server.port)
+
+    def wire(self, line: str) -> Wire | None:
+        """Give none: every line has its own sockets."""
+        return None
+
+    def serve(self, taken: Taken, stop: asyncio.Event) -> None:
+        """Nothing comes from others."""
+
+    def stand(self, standing: Standing) -> None:
+        """Be the only one on the board."""
+        self.board.take({0: standing})
+
+    def named(self, name: str) -> None:
+        """Nobody else has calls."""
+
+    def listen(self, named: Callable[[str], None]) -> None:
+        """Nobody else has calls."""
+
+    def up(self, address: str) -> None:
+        """Tell whoever started the process."""
+        self._ready(address)
