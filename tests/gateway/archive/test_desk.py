@@ -205,6 +205,7 @@ def test_reading_again_counts_nothing_twice(bench: Bench) -> None:
     assert len(bench.names()) == 2
     bench.desk.close()
     bench.desk = bench.open()  # begins with the call that was in progress
+    assert bench.names(ended_by="nobody") == ["sip-1"]
     other = bench.open()  # as a second gateway's
     written = len(one.lines)
     end(talk(one, "one"))
