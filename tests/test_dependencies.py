@@ -29,11 +29,21 @@ RUN = frozenset(
 )  # fmt: skip
 """What is run or plugged in, and not imported."""
 
+NAMESPACES = {
+    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.sdk": "opentelemetry-sdk",
+    "opentelemetry": "opentelemetry-api",
+}
+"""Packages that share the first part of their modules' names, and need not be installed."""
+
 _INSTALLED = packages_distributions()
 
 
 def package(module: str) -> str:
     """Return the package of a module, as pyproject.toml writes it."""
+    for space, name in NAMESPACES.items():
+        if module == space or module.startswith(f"{space}."):
+            return name
     top = module.partition(".")[0]
     owners = _INSTALLED.get(top) or [top]
     if len(owners) > 1:  # several packages share the first part of their modules' names

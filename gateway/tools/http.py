@@ -13,6 +13,7 @@ import httpx
 from jsonschema import Draft202012Validator  # what the SDK for MCP checks with
 
 from gateway.events import Json
+from gateway.plumbing.trace_context import traceparent
 from gateway.plumbing.wire_json import parse
 from gateway.ports import ToolSpec
 from gateway.tools.bounds import cut
@@ -70,7 +71,7 @@ class HttpTool:
     async def run(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Make the request; raise ToolFailed for every answer that is none."""
         if self.spec.effect == "read":
-            return await self._read(arguments)
+            return await self._read(arguments, traceparent(context.call.call_id))
         return await self._write(arguments, context, store)
 
     async def close(self) -> None:
@@ -79,11 +80,11 @@ class HttpTool:
         if client is not None:
             await client.aclose()
 
-    async def _read(self, arguments: Json) -> Json:
+    async def _read(self, arguments: Json, headers: Mapping[str, str]) -> Json:
         for attempt in range(self.retries + 1):
             last = attempt == self.retries
             try:
-                status, text = await self._send(arguments, {})
+                status, text = await self._send(arguments, headers)
             except httpx.TransportError as error:
                 if last:
                     raise ToolFailed("unreachable", type(error).__name__) from None
@@ -95,7 +96,7 @@ class HttpTool:
 
     async def _write(self, arguments: Json, context: ToolContext, store: Store) -> Json:
         """Make the request once; what may have happened is never tried again by itself."""
-        key = {"Idempotency-Key": context.key}
+        key = {"Idempotency-Key": context.key, **traceparent(context.call.call_id)}
         return await entered(
             self.spec.name, arguments, context, store, lambda: self._written(arguments, key)
         )

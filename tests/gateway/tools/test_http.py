@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from gateway.events import CallInfo, Json
+from gateway.plumbing.trace_context import traceparent
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.endpoints import HttpEndpoint
@@ -77,6 +78,13 @@ def test_arguments_go_into_the_address_and_the_query(tmp_path: Path) -> None:
     where = HttpEndpoint("https://example.com/cars/{id}", parameters=BY_ID)
     assert ask(server, tmp_path, {"id": "a/b", "full": True}, endpoint=where) == {"ok": True}
     assert str(server.requests[0].url) == "https://example.com/cars/a%2Fb?full=true"
+
+
+@pytest.mark.parametrize("spec", [READ, WRITE], ids=["read", "write"])
+def test_the_call_s_trace_goes_along(tmp_path: Path, spec: ToolSpec) -> None:
+    server = Server(httpx.Response(200, json={}))
+    ask(server, tmp_path, {}, spec)
+    assert server.requests[0].headers["traceparent"] == traceparent("c1")["traceparent"]
 
 
 def test_a_body_is_json_and_secrets_come_from_the_environment(

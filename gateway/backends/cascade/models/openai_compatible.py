@@ -22,6 +22,7 @@ from gateway.backends.cascade.ports import ModelEvent, ModelRequest
 from gateway.events import Json
 from gateway.plumbing.measured_http import AnswerBounds, measured
 from gateway.plumbing.meter import Measure
+from gateway.plumbing.trace_context import traceparent
 
 OURS = frozenset({400, 401, 403, 404, 405, 413, 415, 422})
 """Answers that say something about the request, so that no other server would take it either."""
@@ -59,6 +60,8 @@ class _Question:
     id: str
     body: dict[str, Any]
     extra: dict[str, Any] = field(default_factory=dict)
+    trace: Mapping[str, str] = field(default_factory=dict)
+    "header by which the server's own traces join the call's"
 
 
 class _Server:
@@ -83,7 +86,7 @@ class _Server:
         try:
             stream = await self._client.chat.completions.create(
                 **question.body,
-                extra_headers={"X-Request-Id": question.id},
+                extra_headers={"X-Request-Id": question.id, **question.trace},
                 extra_body=question.extra,
             )
             try:
@@ -203,7 +206,7 @@ class OpenAICompatibleModel:
                 pass
         if settings.priorities and settings.server in PRIORITIES:
             extra["priority"] = PRIORITIES[settings.server][request.priority]
-        return _Question(request_id, body, extra)
+        return _Question(request_id, body, extra, traceparent(request.call_id))
 
 
 @dataclass(frozen=True, slots=True)

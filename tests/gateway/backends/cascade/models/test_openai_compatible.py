@@ -243,6 +243,7 @@ def test_priorities_are_in_each_servers_own_sense(server: str, wanted: list[int]
         ids = [asked.body.get("request_id") or asked.body["rid"] for asked in servers[0].asked]
         assert ids == ["c1-1", "c1-2", "c1-3"]
         assert [asked.headers["x-request-id"] for asked in servers[0].asked] == ids
+        assert all(asked.headers["traceparent"][:3] == "00-" for asked in servers[0].asked)
 
     play(
         story,
