@@ -26,15 +26,27 @@ Look = Callable[[], Awaitable[Callable[[], Gauges]]]
 """Takes what is the loop's own at once, and gives what looks at the rest in a thread."""
 
 
-def routes(registry: Registry, look: Look, doors: Doors) -> list[BaseRoute]:
+Text = Callable[[], Awaitable[bytes]]
+"""Gives the page."""
+
+
+def text(registry: Registry, look: Look) -> Text:
+    """Make what gives the page of this process."""
+
+    async def give() -> bytes:
+        rest = await look()
+        return await asyncio.to_thread(lambda: registry.render(rest()).encode())
+
+    return give
+
+
+def routes(give: Text, doors: Doors) -> list[BaseRoute]:
     """Give the route for scrapers."""
 
     async def metrics(request: Request) -> Response:
         if doors.judge(table.METRICS, request.headers) is None:
             said = doors.refusal(table.METRICS, request.headers)
             return JSONResponse({"error": said}, 403 if said == "foreign page" else 401)
-        rest = await look()
-        text = await asyncio.to_thread(lambda: registry.render(rest()).encode())
-        return Response(text, media_type=CONTENT_TYPE)
+        return Response(await give(), media_type=CONTENT_TYPE)
 
     return [Route(table.METRICS.path, metrics)]

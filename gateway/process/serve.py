@@ -117,7 +117,7 @@ async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) ->
             group.create_task(_announce(server, up, fleet.up, stopping.asked, serving))
             group.create_task(_drain(stopping.asked, lines))
             standing = group.create_task(watch.run(up))
-            fleet.serve(lambda *came: group.create_task(server.take(*came)), stopping.asked)
+            fleet.serve(group, server.take, stopping.asked)
             pacer.start()
             watchdog.start()
             await switchboard.run(stopping.asked, stopping.hurried)

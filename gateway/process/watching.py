@@ -105,7 +105,9 @@ def routes(
         board, pacer = own.switchboard, own.pacer
         shown = _certificates(settings)
         places = Places(board, pacer, watch.judge, standings, own.workers, folders, shown)
-        found += page.routes(registry, Figures(places).look, doors)
+        own_page = page.text(registry, Figures(places).look)
+        found += page.routes(partial(own.fleet.page, own_page), doors)
+        own.fleet.show(own_page)
     return found
 
 

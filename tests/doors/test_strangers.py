@@ -121,7 +121,8 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
     watch = Watch(board, pacer, judge, journal, Watchdog(), lines, fleet)
     pages = site(settings, watch, lambda: ("workshop",), doors)
     places = Places(board, pacer, judge, lines.standings, Workers(1), {}, {})
-    measured = page_of_metrics.routes(Registry(FAMILIES), Figures(places).look, doors)
+    give = page_of_metrics.text(Registry(FAMILIES), Figures(places).look)
+    measured = page_of_metrics.routes(give, doors)
     routes = [*lines.routes(), *pages.routes(), *health.routes(watch, doors), *measured]
     transport = httpx.ASGITransport(Starlette(routes=routes), client=("127.0.0.1", 40000))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:

@@ -18,19 +18,23 @@ from gateway.lines.table import LINES
 from gateway.plumbing.seat import Seat, leads_to
 from gateway.process.fleet.board import Board
 from gateway.process.fleet.channel import Channel, receive
+from gateway.process.fleet.gathering import Gathering
 from gateway.process.fleet.messages import Board as BoardTold
 from gateway.process.fleet.messages import (
     Born,
     Down,
     HandOver,
     Named,
+    Page,
     Said,
+    ShowPage,
     Standing,
     Take,
     Up,
     encode,
     to_process,
 )
+from gateway.process.fleet.port import Page as OwnPage
 from gateway.process.fleet.port import Taken
 from gateway.web.door import Sorting
 
@@ -71,9 +75,11 @@ class Member:
         self._birth = birth
         self._wires: dict[str, _LineWire] = defaultdict(_LineWire)
         self._taken: Taken | None = None
+        self._group: asyncio.TaskGroup | None = None
         self._named: Callable[[str], None] = lambda name: None
         self._alone = asyncio.Event()
         self._channel = Channel(birth.channel, self._received, self._left)
+        self._gathering = Gathering(told.number, self._channel)
         for line, wire in ((line, self._wires[line]) for line in LINES):
             wire.say = partial(self._say, line)
 
@@ -85,9 +91,10 @@ class Member:
         """Give the wire to the front of a line, where it has one."""
         return self._wires[line] if LINES[line].front is not None else None
 
-    def serve(self, taken: Taken, stop: asyncio.Event) -> None:
+    def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
         """Take connections from other processes; stop where the supervisor is gone."""
-        self._taken, self._alone = taken, stop
+        self._group, self._taken, self._alone = group, taken, stop
+        self._gathering.run_in(group)
 
     def stand(self, standing: Standing) -> None:
         """Tell all others how this process stands."""
@@ -105,6 +112,15 @@ class Member:
     def up(self, address: str) -> None:
         """Tell that calls can come."""
         self._channel.send(encode(Up(address)))
+
+    def show(self, page: OwnPage) -> None:
+        """Have others given this process's metrics by `page`."""
+        self._gathering.own = page
+
+    async def page(self, own: OwnPage) -> bytes:
+        """Give the metrics of all processes."""
+        others = [number for number in self.board.standings if number != self.seat.number]
+        return await self._gathering.all(await own(), others)
 
     # --- for the door ----------------------------------------------------------------------------
 
@@ -144,16 +160,20 @@ class Member:
         match told:
             case Take(data):
                 connection = socket.socket(fileno=files[0])
-                if self._taken is None:
+                if self._taken is None or self._group is None:
                     connection.close()
                 else:
-                    self._taken(connection, data)
+                    self._group.create_task(self._taken(connection, data))
             case BoardTold(standings):
                 self.board.take(standings)
             case Named(name):
                 self._named(name)
             case Down(line, said):
                 self._wires[line].came(said)
+            case ShowPage(to, asked):
+                self._gathering.wanted(to, asked)
+            case Page(number, asked, text):
+                self._gathering.came(number, asked, text)
             case Born():
                 pass  # once is enough
             case _:

@@ -59,6 +59,21 @@ class Down(Message, frozen=True):
     said: bytes
 
 
+class ShowPage(Message, frozen=True):
+    """Give your metrics to another process, which asks for them under this number."""
+
+    to: int
+    asked: int
+
+
+class Page(Message, frozen=True):
+    """The metrics of a process, compressed: they may be more than a message takes."""
+
+    number: int
+    asked: int
+    text: bytes
+
+
 # --- to the supervisor ---------------------------------------------------------------------------
 
 
@@ -102,8 +117,22 @@ class Said(Message, frozen=True):
     said: bytes
 
 
-ToProcess = Born | Take | Board | Named | Down
-ToSupervisor = Up | HandOver | Standing | Named | Said
+class AskPages(Message, frozen=True):
+    """Have all others give this process their metrics, under a number of its own."""
+
+    asked: int
+
+
+class GivePage(Message, frozen=True):
+    """Give a page to the process that asked."""
+
+    to: int
+    asked: int
+    text: bytes
+
+
+ToProcess = Born | Take | Board | Named | Down | ShowPage | Page
+ToSupervisor = Up | HandOver | Standing | Named | Said | AskPages | GivePage
 
 encode = msgspec.msgpack.Encoder().encode
 to_process = msgspec.msgpack.Decoder(ToProcess)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from socket import socket
 from typing import Protocol
 
@@ -16,8 +16,12 @@ from gateway.process.fleet.board import Board
 from gateway.process.fleet.messages import Standing
 from gateway.web.door import Sorting
 
-Taken = Callable[[socket, bytes], object]
+Taken = Callable[[socket, bytes], Coroutine[None, None, None]]
 """Serves a connection that came to another process, from what was read of its request on."""
+
+
+Page = Callable[[], Awaitable[bytes]]
+"""Gives the metrics of one process."""
 
 
 class Fleet(Protocol):
@@ -38,9 +42,9 @@ class Fleet(Protocol):
     def wire(self, line: str) -> Wire | None:
         """Give the wire to the front of a line; None: it has none, and serves itself."""
 
-    def serve(self, taken: Taken, stop: asyncio.Event) -> None:
-        """Take connections from other processes from now on; `stop` is set when nobody is left
-        who watches over this one."""
+    def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
+        """Take connections from other processes from now on, each by a task of the group; `stop`
+        is set when nobody is left who watches over this one."""
 
     def stand(self, standing: Standing) -> None:
         """Tell how this process stands."""
@@ -53,6 +57,12 @@ class Fleet(Protocol):
 
     def up(self, address: str) -> None:
         """Tell that calls can come."""
+
+    def show(self, page: Page) -> None:
+        """Have others given this process's metrics by `page`."""
+
+    async def page(self, own: Page) -> bytes:
+        """Give the metrics of all processes, of which this one's are `own`."""
 
 
 class Alone:
@@ -75,7 +85,7 @@ class Alone:
         """Give none: every line has its own sockets."""
         return None
 
-    def serve(self, taken: Taken, stop: asyncio.Event) -> None:
+    def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
         """Nothing comes from others."""
 
     def stand(self, standing: Standing) -> None:
@@ -91,3 +101,10 @@ class Alone:
     def up(self, address: str) -> None:
         """Tell whoever started the process."""
         self._ready(address)
+
+    def show(self, page: Page) -> None:
+        """Nobody else asks."""
+
+    async def page(self, own: Page) -> bytes:
+        """Give this process's metrics."""
+        return await own()

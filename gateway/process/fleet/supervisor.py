@@ -26,19 +26,23 @@ from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.seat import Seat
 from gateway.plumbing.starting import bind
 from gateway.process.fleet.board import Board
-from gateway.process.fleet.messages import Board as BoardTold
 from gateway.process.fleet.messages import (
+    AskPages,
     Born,
     Down,
+    GivePage,
     HandOver,
     Named,
+    Page,
     Said,
+    ShowPage,
     Standing,
     Take,
     Up,
     encode,
     to_supervisor,
 )
+from gateway.process.fleet.messages import Board as BoardTold
 from gateway.process.fleet.restarts import Restarts
 from gateway.process.fleet.worker import Worker, closed, how
 from gateway.process.signals import Stopping
@@ -200,13 +204,21 @@ class Supervisor:
                 if line in self._fronts:
                     self._fronts[line].said(number, message)
             case Named():
-                for one in self._workers.values():
-                    if one is not worker:
-                        one.tell(encode(said))
+                self._tell_others(worker, encode(said))
+            case AskPages(asked):
+                self._tell_others(worker, encode(ShowPage(number, asked)))
+            case GivePage(to, asked, text):
+                if to in self._workers:
+                    self._workers[to].tell(encode(Page(number, asked, text)))
             case Up(address):
                 self._up(worker, address)
             case _:
                 assert_never(said)
+
+    def _tell_others(self, sender: Worker, message: bytes) -> None:
+        for one in self._workers.values():
+            if one is not sender and one.ready:
+                one.tell(message)
 
     def _hand_over(self, sender: Worker, to: int, data: bytes, files: list[int]) -> None:
         """Give a connection on; back to where it came from if that cannot be."""
