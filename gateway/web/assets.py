@@ -79,6 +79,8 @@ def widget_assets() -> dict[str, Asset]:
     modules = {f"/widget/{path.name}": path for path in sorted((root / "widget").glob("*.js"))}
     files = {
         "/widget.js": root / "widget.js",
+        "/client.js": root / "client.js",
+        "/client.d.ts": root / "client.d.ts",
         "/parley-widget.d.ts": root / "parley-widget.d.ts",
         **modules,
     }

@@ -55,6 +55,22 @@ export interface ToolDetail {
   state: "began" | "done" | "failed";
 }
 
+export interface ProposalDetail {
+  id: string;
+  /** The question that a yes is wanted for. */
+  text: string;
+  state: "asked" | "over";
+}
+
+/** What a page does for the agent, by the names of the agent's `page` tools. */
+export type PageTools = Record<string, (given: any) => unknown | Promise<unknown>>;
+
+export interface Said {
+  who: "agent" | "caller";
+  text: string;
+  interrupted: boolean;
+}
+
 export interface EndDetail {
   by: "agent" | "caller" | "failure";
   reason: string;
@@ -73,6 +89,7 @@ export interface ParleyEventMap {
   "parley-state": CustomEvent<StateDetail>;
   "parley-caption": CustomEvent<CaptionDetail>;
   "parley-tool": CustomEvent<ToolDetail>;
+  "parley-proposal": CustomEvent<ProposalDetail>;
   "parley-end": CustomEvent<EndDetail>;
   "parley-error": CustomEvent<ErrorDetail>;
 }
@@ -83,6 +100,9 @@ export class ParleyWidget extends HTMLElement {
   /** Words of the page's own, by name. */
   labels: Record<string, string>;
   muted: boolean;
+  tools: PageTools;
+  /** What was said in the present or last call. */
+  readonly transcript: Said[];
   readonly phase: Phase;
   readonly state: AgentState;
 
@@ -95,6 +115,10 @@ export class ParleyWidget extends HTMLElement {
   hangUp(): void;
   /** Say something in writing; false where there is no call. */
   sendText(text: string): boolean;
+  /** Tell the agent what the page knows, without a word being said. */
+  sendContext(text: string, variables?: Record<string, string | number | boolean>): boolean;
+  /** Answer a proposal by the `id` of `parley-proposal`. */
+  answer(id: string, yes: boolean): boolean;
   /** Press keys: `0` to `9`, `A` to `D`, `*` and `#`. */
   sendKeys(keys: string): boolean;
 

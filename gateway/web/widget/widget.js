@@ -3,7 +3,9 @@
  * This file is what the visitor sees and presses; `widget/call.js` is the call.
  */
 
-import { Call, Failure } from "./widget/call.js";
+import { Call, Failure, devices } from "./widget/call.js";
+import { done } from "./widget/done.js";
+import { icon } from "./widget/icons.js";
 import { words } from "./widget/labels.js";
 import { Meter } from "./widget/meter.js";
 import { css } from "./widget/style.js";
@@ -13,24 +15,20 @@ const HOME = new URL(import.meta.url).origin;
 const RETYPED = ["denied", "no_microphone", "microphone_busy"]; // failures after which one may type
 const RETRIED = ["busy", "draining", "too_many_calls"]; // failures that pass with time
 
-const icon = (path, size = 20) =>
-  `<svg viewBox="0 0 24 24" width="${size}" height="${size}" aria-hidden="true">${path}</svg>`;
+const SETTLED = 700; // ms in which a second click or Enter belongs to the press that began the call
 
-const WAVE = icon('<path d="M4 10v4M8 6.5v11M12 3.5v17M16 7.5v9M20 10.5v3"/>', 22);
-const PHONE = icon('<path d="M6.2 3.5h2.6l1.6 4.4-2 1.5a12 12 0 0 0 6.2 6.2l1.5-2 4.4 1.6v2.6c0 1.2-1 2.2-2.2 2.1A16 16 0 0 1 4.1 5.7C4 4.5 5 3.5 6.2 3.5z"/>');
-const LEAVE = icon('<path d="M3.2 14.6c4.9-4.8 12.7-4.8 17.6 0l-2.3 2.3-3.3-1.5v-2.3a10 10 0 0 0-6.4 0v2.3l-3.3 1.5z"/>');
-const MIC = icon('<rect x="9" y="3" width="6" height="11" rx="3"/><path d="M5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3"/>');
-const MIC_OFF = icon('<path d="M9 6a3 3 0 0 1 6 0v5M15 13.5a3 3 0 0 1-6-2.5v-1M5.5 11.5a6.5 6.5 0 0 0 10.6 5M18.5 11.5a6.4 6.4 0 0 1-.4 2.3M12 18v3M4 4l16 16"/>');
-const SEND = icon('<path d="M5 12h13M12.5 6l6 6-6 6"/>');
-const KEYBOARD = icon('<rect x="3" y="6" width="18" height="12" rx="2.5"/><path d="M7 10h.1M10.3 10h.1M13.7 10h.1M17 10h.1M8 14h8"/>');
-const CLOSE = icon('<path d="M6 6l12 12M18 6L6 18"/>');
-const ALERT = icon('<path d="M12 8v5M12 16.5v.1"/><circle cx="12" cy="12" r="9"/>', 26);
-const CLOCK = icon('<circle cx="12" cy="12" r="9"/><path d="M12 7v5.2l3.2 2"/>', 26);
-const DONE = icon('<path d="M5 12.5l4.5 4.5L19 7.5"/>', 26);
-const SOUND = icon('<path d="M4 9.5v5h3.5L12 19V5L7.5 9.5zM15.5 9a4 4 0 0 1 0 6M18.3 6.5a8 8 0 0 1 0 11"/>');
+// Where there are no elements (a server that renders pages) the module can be loaded all the same.
+const Base = globalThis.HTMLElement || class {};
 
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(css);
+let sheet; // one for all elements
+
+function styles() {
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+  }
+  return sheet;
+}
 
 function clock(seconds) {
   const whole = Math.floor(seconds);
@@ -38,24 +36,21 @@ function clock(seconds) {
 }
 
 /** Make an element; text is never read as markup. */
-function make(name, { html, text, ...attributes } = {}, ...children) {
+function make(name, { draw, text, ...attributes } = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value === true) element.setAttribute(key, "");
     else if (value !== false && value !== undefined) element.setAttribute(key, value);
   }
-  if (html) element.innerHTML = html;
+  if (draw) element.append(draw);
   if (text) element.append(text);
   element.append(...children.filter(Boolean));
   return element;
 }
 
-export class ParleyWidget extends HTMLElement {
+export class ParleyWidget extends Base {
   static observedAttributes = ["lang", "heading", "label", "position", "labels", "captions"];
-
-  /** Gives a token for each call, or a promise of one; the site's own server makes it. */
-  getToken = null;
 
   #call = null;
   #phase = "idle";
@@ -68,19 +63,35 @@ export class ParleyWidget extends HTMLElement {
   #muted = false;
   #attempt = 0; // counts calls, so that one that was given up is known
   #parts = {};
+  #getToken = null;
+  #tools = {};
+  #began = 0; // when the call was asked for, in ms
+  #writing = false; // the visitor only types
+  #chosen = {}; // devices, by kind
 
   constructor() {
     super();
-    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [styles()];
   }
 
   connectedCallback() {
-    this.#render();
+    // What a page set before this module was there.
+    for (const name of ["getToken", "labels", "muted", "tools"]) {
+      if (!Object.hasOwn(this, name)) continue;
+      const value = this[name];
+      delete this[name];
+      this[name] = value;
+    }
+    if (["idle", "ended", "failed"].includes(this.#phase)) this.#render();
+    // An element that was moved goes on with its call; what sounds was paused by the browser.
+    else this.#parts.sound?.play().catch(() => {});
   }
 
   disconnectedCallback() {
-    this.hangUp();
+    setTimeout(() => this.isConnected || this.hangUp()); // moved, not removed
   }
+
+  connectedMoveCallback() {}
 
   attributeChangedCallback() {
     if (this.isConnected && this.#phase === "idle") this.#render();
@@ -98,6 +109,29 @@ export class ParleyWidget extends HTMLElement {
     return this.#state;
   }
 
+  /** Gives a token for each call, or a promise of one; the site's own server makes it. */
+  get getToken() {
+    return this.#getToken;
+  }
+
+  set getToken(give) {
+    this.#getToken = give;
+  }
+
+  /** What the page does for the agent: functions by the names that the agent's file has. */
+  get tools() {
+    return this.#tools;
+  }
+
+  set tools(tools) {
+    this.#tools = { ...tools };
+  }
+
+  /** What was said in the present or last call, in order: `who`, `text`, `interrupted`. */
+  get transcript() {
+    return [...this.#lines.values()].flatMap((line) => (line.said?.text ? [line.said] : []));
+  }
+
   get muted() {
     return this.#muted;
   }
@@ -105,6 +139,7 @@ export class ParleyWidget extends HTMLElement {
   set muted(muted) {
     this.#muted = Boolean(muted);
     this.#call?.mute(this.#muted);
+    if (!this.#call) return;
     this.#showMute();
     this.#say(this.#words[this.#muted ? "muted" : "unmuted"]);
   }
@@ -133,17 +168,18 @@ export class ParleyWidget extends HTMLElement {
   }
 
   /** Place a call; resolves when it is connected, and to nothing where it could not be. */
-  async call({ microphone = true } = {}) {
+  async call({ microphone = this.getAttribute("mode") !== "chat" } = {}) {
     if (!["idle", "ended", "failed"].includes(this.#phase)) return;
     const attempt = ++this.#attempt;
+    this.#began = performance.now();
+    this.#writing = !microphone;
     this.#opened = true;
     this.#failure = this.#end = null;
     this.#lines.clear();
-    this.#muted = false;
     this.#state = "";
     this.#become("asking");
     this.#live();
-    this.#parts.leave.focus({ preventScroll: true });
+    (this.#writing ? this.#parts.input : this.#parts.leave).focus({ preventScroll: true });
     try {
       const token = await this.#token();
       if (attempt !== this.#attempt) return; // given up while the site was asked
@@ -153,6 +189,8 @@ export class ParleyWidget extends HTMLElement {
           agent: this.getAttribute("agent") || "default",
           token,
           microphone,
+          muted: this.#muted,
+          devices: this.#chosen,
           noiseSuppression: this.getAttribute("noise-suppression") !== "off",
           patience: Number(this.getAttribute("reconnect")) || undefined,
         },
@@ -178,14 +216,24 @@ export class ParleyWidget extends HTMLElement {
     return this.#call?.write(text) || false;
   }
 
+  /** Answer what the agent proposes, by the `id` of `parley-proposal`. */
+  answer(id, yes) {
+    return this.#call?.answer(id, yes) || false;
+  }
+
   sendKeys(keys) {
     return this.#call?.press(keys) || false;
   }
 
+  /** Tell the agent what the page knows: a sentence, and variables for its tools. */
+  sendContext(text, variables = {}) {
+    return this.#call?.inform(text, variables) || false;
+  }
+
   async #token() {
-    if (this.getToken) {
+    if (this.#getToken) {
       try {
-        return await this.getToken();
+        return await this.#getToken();
       } catch (error) {
         throw new Failure("token_missing", { detail: String(error) });
       }
@@ -228,6 +276,13 @@ export class ParleyWidget extends HTMLElement {
         this.#tool(detail);
         this.#emit("tool", detail);
         break;
+      case "proposal":
+        this.#propose(detail);
+        this.#emit("proposal", detail);
+        break;
+      case "use":
+        this.#use(detail);
+        break;
       case "notice":
         this.#note(this.#words[detail] || detail);
         this.#say(this.#words[detail] || detail);
@@ -236,6 +291,12 @@ export class ParleyWidget extends HTMLElement {
         this.#over(detail);
         break;
     }
+  }
+
+  /** Do for the agent what the page offers. */
+  async #use({ id, name, arguments: given }) {
+    const call = this.#call;
+    call.used(id, await done(this.#tools, name, given));
   }
 
   #become(phase) {
@@ -251,6 +312,7 @@ export class ParleyWidget extends HTMLElement {
     clearInterval(this.#parts.ticking);
     this.#call = null;
     this.#end = end;
+    this.#muted = false;
     this.#emit("end", end);
     if (!end.answered && end.by === "failure") return; // `call` tells why
     if (end.by === "failure") this.#fail(new Failure(this.#words[end.reason] ? end.reason : "broken"));
@@ -286,6 +348,8 @@ export class ParleyWidget extends HTMLElement {
   #hearAgent(stream) {
     const { sound, meter } = this.#parts;
     sound.srcObject = stream;
+    sound.muted = this.#writing; // who writes reads
+    if (this.#chosen.speaker) sound.setSinkId?.(this.#chosen.speaker).catch(() => {});
     sound.play().catch(() => {
       // The browser wants another press before anything may sound.
       this.#parts.hear.hidden = false;
@@ -311,6 +375,11 @@ export class ParleyWidget extends HTMLElement {
     return words(lang, own);
   }
 
+  /** Whether the visitor is to choose, or to agree, before anything begins. */
+  get #asked() {
+    return this.hasAttribute("consent") || this.getAttribute("mode") === "both";
+  }
+
   get #inline() {
     return this.getAttribute("position") === "inline";
   }
@@ -329,7 +398,7 @@ export class ParleyWidget extends HTMLElement {
   #launcher() {
     const launcher = make(
       "button",
-      { class: "launcher", part: "launcher", type: "button", html: WAVE, onclick: () => this.call() },
+      { class: "launcher", part: "launcher", type: "button", draw: icon("wave", 22), onclick: () => (this.#asked ? this.open() : this.call()) },
       make("span", { text: this.getAttribute("label") || this.#words.launcher }),
     );
     this.#parts = { launcher };
@@ -351,11 +420,11 @@ export class ParleyWidget extends HTMLElement {
       make(
         "header",
         {},
-        make("span", { class: "mark", html: WAVE }),
+        make("span", { class: "mark", draw: icon("wave", 22) }),
         make("div", { class: "who" }, make("h2", { text: heading }), bar),
         time,
         !this.#inline &&
-          make("button", { class: "icon", type: "button", "aria-label": close, title: close, html: CLOSE, onclick: () => this.close() }),
+          make("button", { class: "icon", type: "button", "aria-label": close, title: close, draw: icon("close"), onclick: () => this.close() }),
       ),
       ...children,
     );
@@ -377,16 +446,28 @@ export class ParleyWidget extends HTMLElement {
     if (this.voice) this.voice.textContent = text;
   }
 
-  #button(kind, text, html, onclick) {
-    return make("button", { class: `wide ${kind}`, type: "button", html, onclick }, make("span", { text }));
+  #button(kind, text, draw, onclick) {
+    return make("button", { class: `wide ${kind}`, type: "button", draw, onclick }, make("span", { text }));
   }
 
   #intro(entering) {
     const t = this.#words;
+    const mode = this.getAttribute("mode");
+    const consent = this.getAttribute("consent");
+    const chat = mode === "chat";
+    const agree = consent !== null ? t.agree : chat ? t.chat : t.call;
+    const begin = this.#button("first", agree, icon(chat ? "keyboard" : "phone"), () => this.call());
+    const write = mode === "both" && this.#button("plain", t.chat, icon("keyboard"), () => this.call({ microphone: false }));
     this.#card(
       entering ? "enter" : "",
-      make("div", { class: "pane" }, make("span", { class: "sign", html: MIC }), make("p", { text: t.intro })),
-      make("footer", {}, this.#button("first", t.call, PHONE, () => this.call())),
+      make(
+        "div",
+        { class: "pane" },
+        make("span", { class: "sign", draw: icon(chat ? "keyboard" : "mic") }),
+        make("p", { text: chat ? t.intro_chat : t.intro }),
+        consent && make("p", { class: "consent", part: "consent", text: consent }),
+      ),
+      make("footer", { class: write ? "stack" : "" }, begin, write),
     );
     this.#parts.bar.hidden = true;
   }
@@ -397,15 +478,19 @@ export class ParleyWidget extends HTMLElement {
     const captions = make("div", {
       class: "captions", part: "captions", role: "log", "aria-live": "off", "aria-label": t.conversation, tabindex: "0",
     });
+    const proposal = make("div", { class: "proposal", part: "proposal", role: "group", hidden: true });
     const input = make("input", {
       type: "text", "aria-label": t.placeholder, placeholder: t.placeholder, maxlength: "500", autocomplete: "off",
       enterkeyhint: "send", oninput: () => (send.disabled = !input.value.trim() || this.#phase !== "connected"),
     });
-    const send = make("button", { class: "send", "aria-label": t.send, title: t.send, html: SEND, disabled: true });
-    const mute = this.#button("plain", "", "", () => (this.muted = !this.#muted));
-    const leave = this.#button("leave", t.hang_up, LEAVE, () => this.hangUp());
+    const send = make("button", { class: "send", "aria-label": t.send, title: t.send, draw: icon("send"), disabled: true });
+    const mute = this.#button("plain", "", null, () => (this.muted = !this.#muted));
+    const leave = this.#button("leave", t.hang_up, icon("leave"), () => {
+      if (performance.now() - this.#began > SETTLED) this.hangUp();
+    });
+    mute.hidden = this.#writing;
     const sound = make("audio", { autoplay: true, playsinline: true });
-    const hear = this.#button("first", t.hear, SOUND, () => sound.play().then(() => (hear.hidden = true)));
+    const hear = this.#button("first", t.hear, icon("sound"), () => sound.play().then(() => (hear.hidden = true)));
     hear.hidden = true;
     const form = make(
       "form",
@@ -431,18 +516,48 @@ export class ParleyWidget extends HTMLElement {
         make("span", { class: "v", text: t.you }),
       ),
       captions,
+      proposal,
       form,
       make("footer", {}, hear, mute, leave),
       sound,
     );
-    captions.hidden = this.getAttribute("captions") === "off";
+    if (!this.#writing) this.#parts.time.after(this.#settings(sound));
+    captions.hidden = this.getAttribute("captions") === "off" && !this.#writing;
     const meter = new Meter(canvas);
     const begun = { at: 0 };
-    Object.assign(this.#parts, { captions, input, send, mute, leave, sound, hear, meter, begun });
+    Object.assign(this.#parts, { captions, proposal, input, send, mute, leave, sound, hear, meter, begun });
     this.#parts.ticking = setInterval(() => this.#tick(), 500);
     requestAnimationFrame(() => meter.draw());
     this.#showMute();
     this.#showStatus();
+  }
+
+  /** A button that lets the visitor choose microphone and loudspeaker. */
+  #settings(sound) {
+    const t = this.#words;
+    const panel = make("div", { class: "devices", hidden: true });
+    const choice = (kind, found, choose) => {
+      const select = make("select", { "aria-label": t[kind], onchange: () => choose((this.#chosen[kind] = select.value)) });
+      for (const one of found) {
+        select.append(make("option", { value: one.deviceId, selected: one.deviceId === this.#chosen[kind], text: one.label || t[kind] }));
+      }
+      return make("label", {}, make("span", { text: t[kind] }), select);
+    };
+    const button = make("button", {
+      class: "icon", type: "button", "aria-label": t.devices, title: t.devices, "aria-expanded": "false", draw: icon("devices"),
+      onclick: async () => {
+        panel.hidden = !panel.hidden;
+        button.setAttribute("aria-expanded", String(!panel.hidden));
+        if (panel.hidden) return;
+        const { microphones, speakers } = await devices();
+        panel.replaceChildren(
+          choice("microphone", microphones, (id) => this.#call?.use({ microphone: id })),
+          ...(sound.setSinkId && speakers.length ? [choice("speaker", speakers, (id) => sound.setSinkId(id).catch(() => {}))] : []),
+        );
+      },
+    });
+    this.#parts.card.querySelector("header").after(panel);
+    return button;
   }
 
   #tick() {
@@ -458,8 +573,8 @@ export class ParleyWidget extends HTMLElement {
   #failed() {
     const t = this.#words;
     const { kind, retryAfter } = this.#failure;
-    const again = this.#button("first", t.retry, PHONE, () => this.call());
-    const typed = RETYPED.includes(kind) && this.#button("plain", t.type_only, KEYBOARD, () => this.call({ microphone: false }));
+    const again = this.#button("first", t.retry, icon("phone"), () => this.call());
+    const typed = RETYPED.includes(kind) && this.#button("plain", t.type_only, icon("keyboard"), () => this.call({ microphone: false }));
     const text = t[kind] || t.broken;
     const soon = RETRIED.includes(kind);
     this.#card(
@@ -467,7 +582,7 @@ export class ParleyWidget extends HTMLElement {
       make(
         "div",
         { class: "pane", role: "alert" },
-        make("span", { class: "sign", html: soon ? CLOCK : ALERT }),
+        make("span", { class: "sign", draw: soon ? icon("clock", 26) : icon("alert", 26) }),
         make("strong", { text: soon ? t.soon : t.error }),
         make("p", { text }),
       ),
@@ -493,19 +608,38 @@ export class ParleyWidget extends HTMLElement {
   #ended() {
     const t = this.#words;
     const told = this.#end.by === "agent" ? t.ended_by_agent : t.ended_by_caller;
+    const { captions } = this.#parts;
+    const said = captions && !captions.hidden && this.transcript.length > 0;
     this.#card(
-      "ended",
+      said ? "ended said" : "ended",
       make(
         "div",
         { class: "pane" },
-        make("span", { class: "sign", html: DONE }),
+        make("span", { class: "sign", draw: icon("done", 26) }),
         make("strong", { text: `${t.ended} · ${clock(this.#end.seconds)}` }),
         make("p", { text: told }),
       ),
-      make("footer", {}, this.#button("first", t.again, PHONE, () => this.call())),
+      said && captions,
+      make("footer", {}, said && this.#copy(), this.#button("first", t.again, icon("phone"), () => this.call())),
     );
+    if (said) this.#parts.captions = captions;
     this.#parts.bar.hidden = true;
     this.#say(`${t.ended}. ${told}`);
+  }
+
+  #copy() {
+    const t = this.#words;
+    const button = this.#button("plain", t.copy, icon("copy"), async () => {
+      const text = this.transcript.map((one) => `${one.who === "agent" ? t.agent : t.you}: ${one.text}`).join("\n");
+      try {
+        await navigator.clipboard.writeText(text);
+      } catch {
+        return; // the page may not; the words can still be marked
+      }
+      button.querySelector("span").textContent = t.copied;
+      this.#say(t.copied);
+    });
+    return button;
   }
 
   #showStatus() {
@@ -533,9 +667,8 @@ export class ParleyWidget extends HTMLElement {
   #showMute() {
     const { mute } = this.#parts;
     if (!mute) return;
-    mute.innerHTML = this.#muted ? MIC_OFF : MIC;
     mute.classList.toggle("off", this.#muted);
-    mute.append(make("span", { text: this.#words[this.#muted ? "unmute" : "mute"] }));
+    mute.replaceChildren(icon(this.#muted ? "mic_off" : "mic"), make("span", { text: this.#words[this.#muted ? "unmute" : "mute"] }));
     this.#showStatus();
   }
 
@@ -560,6 +693,7 @@ export class ParleyWidget extends HTMLElement {
     line.replaceChildren(make("span", { class: "hidden", text: `${this.#words[who === "agent" ? "agent" : "you"]}: ` }), text);
     line.classList.toggle("cut", Boolean(interrupted && text));
     line.hidden = final && !text;
+    line.said = { who, text, interrupted: Boolean(interrupted) };
   }
 
   #tool({ name, state }) {
@@ -572,9 +706,28 @@ export class ParleyWidget extends HTMLElement {
     this.#lines.delete(key);
   }
 
+  /** Show the question that a yes is wanted for, with buttons; it is spoken too. */
+  #propose({ id, text, state }) {
+    const { proposal } = this.#parts;
+    if (!proposal) return;
+    const t = this.#words;
+    proposal.hidden = state !== "asked";
+    if (proposal.hidden) return;
+    const answer = (yes) => {
+      this.answer(id, yes);
+      proposal.hidden = true;
+    };
+    proposal.setAttribute("aria-label", text);
+    proposal.replaceChildren(
+      make("p", { text }),
+      this.#button("first", t.yes, icon("done"), () => answer(true)),
+      this.#button("plain", t.no, icon("close"), () => answer(false)),
+    );
+  }
+
   #note(text) {
     this.#line(`note ${performance.now()}`, () => make("div", { class: "note", text }));
   }
 }
 
-if (!customElements.get("parley-widget")) customElements.define("parley-widget", ParleyWidget);
+if (globalThis.customElements && !customElements.get("parley-widget")) customElements.define("parley-widget", ParleyWidget);

@@ -29,11 +29,21 @@ const MICROPHONE_FAILURES = {
   AbortError: "microphone_busy",
 };
 
-async function openMicrophone(noiseSuppression) {
+/** List what may be chosen; names are told only to a page that may use the microphone. */
+export async function devices() {
+  const found = (await navigator.mediaDevices?.enumerateDevices?.()) || [];
+  const of = (kind) => found.filter((one) => one.kind === kind && one.deviceId);
+  return { microphones: of("audioinput"), speakers: of("audiooutput") };
+}
+
+async function openMicrophone(noiseSuppression, device) {
   if (!window.isSecureContext || !navigator.mediaDevices) throw new Failure("insecure");
   try {
     return await navigator.mediaDevices.getUserMedia({
-      audio: { echoCancellation: true, noiseSuppression, autoGainControl: true, channelCount: 1 },
+      audio: {
+        echoCancellation: true, noiseSuppression, autoGainControl: true, channelCount: 1,
+        ...(device && { deviceId: { ideal: device } }), // one that is gone is none to insist on
+      },
     });
   } catch (error) {
     throw new Failure(MICROPHONE_FAILURES[error.name] || "no_microphone", { detail: error.message });
@@ -77,14 +87,15 @@ async function unreachable(url, timedOut) {
 }
 
 export class Call {
-  constructor({ server, agent, token = "", microphone = true, noiseSuppression = true, patience = 12 }, tell) {
+  constructor({ server, agent, token = "", microphone = true, noiseSuppression = true, patience = 12, muted = false, devices: chosen = {} }, tell) {
     this.url = new URL(`/webrtc/${encodeURIComponent(agent)}`, server).href;
     this.token = token;
     this.microphone = microphone;
     this.noiseSuppression = noiseSuppression;
     this.patience = patience * 1000;
     this.tell = tell;
-    this.muted = false;
+    this.muted = muted;
+    this.device = chosen.microphone;
     this.session = "";
     this.over = false;
     this.answered = 0;
@@ -108,7 +119,7 @@ export class Call {
     // Made in the visitor's gesture, or it may not sound.
     this.audio = new (window.AudioContext || window.webkitAudioContext)();
     const [stream, ice] = await Promise.all([
-      this.microphone ? openMicrophone(this.noiseSuppression) : this._silence(),
+      this.microphone ? openMicrophone(this.noiseSuppression, this.device) : this._silence(),
       this._servers(),
     ]);
     this.stream = stream;
@@ -197,6 +208,29 @@ export class Call {
     return this._sayOnce({ type: "text", text });
   }
 
+  /** Answer a proposal. */
+  answer(proposal, yes) {
+    return this._say({ type: "answer", proposal, yes });
+  }
+
+  /** Tell the agent something, without saying it. */
+  inform(text, variables = {}) {
+    return this._sayOnce({ type: "context", text, variables });
+  }
+
+  /** Answer what the agent asked of the page: `{ result }` or `{ error }`. */
+  used(id, answer) {
+    return this._say({ type: "used", id, ...answer });
+  }
+
+  /** Change to another microphone. */
+  async use({ microphone }) {
+    this.device = microphone;
+    const old = this.stream;
+    await this._replaceMicrophone();
+    if (this.stream !== old) for (const track of old.getTracks()) track.stop();
+  }
+
   press(keys) {
     return this._sayOnce({ type: "keys", keys });
   }
@@ -244,7 +278,7 @@ export class Call {
       this.tell("state", detail.state);
     } else if (type === "end") {
       this._end(detail.by, detail.reason);
-    } else if (type === "caption" || type === "tool") {
+    } else if (["caption", "tool", "proposal", "use"].includes(type)) {
       this.tell(type, detail);
     }
   }
@@ -331,7 +365,7 @@ export class Call {
   async _replaceMicrophone() {
     if (this.over) return;
     try {
-      const stream = await openMicrophone(this.noiseSuppression);
+      const stream = await openMicrophone(this.noiseSuppression, this.device);
       if (this.over) return stream.getTracks().forEach((track) => track.stop());
       const [track] = stream.getAudioTracks();
       track.enabled = !this.muted;

@@ -45,8 +45,8 @@ export const css = `
 :host([theme="dark"]) { ${dark} }
 @media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { ${dark} } }
 :host([hidden]) { display: none; }
-:host(:not([position="inline"])) { position: fixed; z-index: var(--parley-z, 2147483000); inset-block-end: 0; inset-inline-end: 0; }
-:host([position="bottom-left"]) { inset-inline: 0 auto; }
+:host(:not([position="inline"])) { position: fixed; z-index: var(--parley-z, 2147483000); bottom: 0; right: 0; }
+:host([position="bottom-left"]) { right: auto; left: 0; }
 :host([position="inline"]) { max-inline-size: 380px; }
 
 *, ::before, ::after { box-sizing: border-box; }
@@ -150,9 +150,22 @@ footer { display: flex; gap: 10px; padding: 12px 18px 18px; border-block-start: 
 .failed .sign { color: var(--_danger); background: color-mix(in srgb, var(--_danger) 12%, var(--_surface)); }
 .stack { flex-direction: column; }
 .stack .wide { flex: none; inline-size: 100%; }
-.pulse { animation: pulse 1.6s ease-out infinite; }
-@keyframes pulse { from { box-shadow: 0 0 0 0 color-mix(in srgb, var(--_accent) 42%, transparent); } to { box-shadow: 0 0 0 18px transparent; } }
 .hidden { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+
+.proposal { display: grid; grid-template-columns: 1fr 1fr; gap: 8px 10px; margin: 0 18px 12px; padding: 12px 14px; border-radius: 14px; background: var(--_raised); }
+.proposal p { grid-column: 1 / 3; font-weight: 550; }
+.proposal .plain { background: var(--_surface); }
+.proposal .wide { min-block-size: 42px; }
+.devices { display: grid; gap: 8px; padding: 0 18px 12px; }
+.devices label { display: flex; align-items: center; gap: 10px; font-size: 13px; color: var(--_soft); }
+.devices span { flex: none; min-inline-size: 84px; }
+select {
+  flex: 1; min-inline-size: 0; block-size: 36px; padding: 0 8px; font: inherit; color: var(--_ink);
+  border: 1px solid var(--_line); border-radius: 10px; background: var(--_surface);
+}
+.pane .consent { font-size: 13px; }
+.said .pane { flex: none; min-block-size: 0; padding-block: 14px 10px; gap: 4px; }
+.said .sign { display: none; }
 
 @media (max-width: 480px) {
   :host(:not([position="inline"])) .card {
@@ -161,6 +174,24 @@ footer { display: flex; gap: 10px; padding: 12px 18px 18px; border-block-start: 
     padding-block-end: env(safe-area-inset-bottom);
   }
   .launcher { margin: 16px; margin-block-end: calc(16px + env(safe-area-inset-bottom)); }
+}
+/* A telephone held sideways, or a page at 400 %: the buttons stay, the words scroll. */
+@media (max-height: 500px) {
+  .card { max-block-size: 100dvh; margin-block: 0; }
+  :host(:not([position="inline"])) .card { max-block-size: 100dvh; }
+  header { padding: 6px 8px 4px 12px; }
+  .mark, .meter { display: none; }
+  .captions { min-block-size: 0; padding-block: 6px; gap: 6px; }
+  form { padding: 0 12px 6px; }
+  input, .send { block-size: 38px; }
+  footer { padding: 6px 12px 8px; flex: none; }
+  .wide { min-block-size: 40px; padding-block: 2px; }
+  .pane { min-block-size: 0; padding: 8px 16px; gap: 4px; overflow-y: auto; flex: 0 1 auto; }
+  .sign { display: none; }
+}
+@media (max-height: 500px) and (min-width: 560px) {
+  .stack { flex-direction: row; }
+  .stack .wide { flex: 1; inline-size: auto; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
 @media (forced-colors: active) { .card, .launcher, .wide, .send, input { border: 1px solid; } }
