@@ -99,6 +99,13 @@ class CallerTyped:
 
 
 @dataclass(frozen=True, slots=True)
+class PageTold:
+    """The caller's page says something that the caller did not (widget)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallerAnswered:
     """The caller answered a proposal by its button (widget)."""
 

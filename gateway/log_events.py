@@ -321,6 +321,12 @@ class KeyLogged(_Logged, frozen=True, kw_only=True):
     keys: Keys
 
 
+class PageToldLogged(_Logged, frozen=True, kw_only=True):
+    """The caller's page told the agent something that the caller did not say."""
+
+    text: Words
+
+
 class InputDroppedLogged(_Logged, frozen=True, kw_only=True):
     """More than a person can press or type came at once, and was not taken."""
 
@@ -483,6 +489,7 @@ LogEvent = (
     | ToolLogged
     | DeedLogged
     | KeyLogged
+    | PageToldLogged
     | InputDroppedLogged
     | IdleLogged
     | HeldLogged

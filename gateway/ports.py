@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from gateway.events import (
     AgentAudio,
@@ -27,6 +27,7 @@ from gateway.events import (
     EndAsked,
     Entry,
     Json,
+    PageTold,
     ReplyEnded,
     ReplyExpects,
     ReplyText,
@@ -42,6 +43,7 @@ from media.playout import Chunk, Playout
 LineEvent = (
     CallerKey
     | CallerTyped
+    | PageTold
     | CallerAnswered
     | CallerGone
     | CallHeld
@@ -93,6 +95,11 @@ class Leg(Protocol):
     def witness(self) -> Witness | None:
         """Who shows the caller how the call goes, beside the sound; None: nobody does."""
 
+    @property
+    def page(self) -> Page | None:
+        """The page that the caller is on, where it does things for the agent; None: there is no
+        page."""
+
     def behind(self) -> float:
         """Return by how many seconds sound is heard after it was spoken, as far as is known: it
         was on its way, and waited in a jitter buffer; 0 where the line cannot tell."""
@@ -118,6 +125,17 @@ class Leg(Protocol):
 
     def hang_up(self, reason: str) -> None:
         """End the call in the protocol's own way; `CallerGone` follows."""
+
+
+class PageFailed(Exception):
+    """A page could not do what was asked, and says why."""
+
+
+class Page(Protocol):
+    """The caller's own page, which does what the agent's file allows it to be asked for."""
+
+    async def use(self, name: str, arguments: Json) -> Any:
+        """Have it do something; raises PageFailed, or OSError when the page left meanwhile."""
 
 
 class Witness(Protocol):

@@ -77,8 +77,16 @@ class CallHabits:
 
 
 @dataclass(frozen=True, slots=True)
+class PageFunction:
+    """A tool that the page does which the caller is on."""
+
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+    "JSON schema of the arguments"
+
+
+@dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """One thing the agent can do: exactly one of python, http, mcp and builtin."""
+    """One thing the agent can do: exactly one of python, http, mcp, page and builtin."""
 
     name: str = ""
     "what the model calls it; of an MCP server: the one tool that is meant, else all of them"
@@ -91,6 +99,8 @@ class ToolEntry:
     "names of variables that the process of an isolated function is given, besides the few every \
 program needs"
     http: HttpEndpoint | None = None
+    page: PageFunction | None = None
+    "a function of the page that the caller is on"
     mcp: str = ""
     "the name of a server under `servers`"
     builtin: str = ""
@@ -107,8 +117,11 @@ program needs"
     "how often a read over the network is tried again"
 
     def __post_init__(self) -> None:
-        if sum(map(bool, (self.python, self.http, self.mcp, self.builtin))) != 1:
-            raise ValueError("a tool has exactly one of python, http, mcp and builtin")
+        page = self.page is not None
+        if sum(map(bool, (self.python, self.http, self.mcp, page, self.builtin))) != 1:
+            raise ValueError("a tool has exactly one of python, http, mcp, page and builtin")
+        if page and not self.name:
+            raise ValueError("name is missing")
         if self.isolated and not self.python:
             raise ValueError("isolated is for python tools")
         if self.environment and not self.isolated:

@@ -28,6 +28,7 @@ from gateway.tools.http import HttpTool
 from gateway.tools.isolated import Home, IsolatedTool, ToolProcess
 from gateway.tools.messages import message_tools
 from gateway.tools.modules import found, made, module
+from gateway.tools.page import PageTool
 from gateway.tools.toolbox import Tool
 
 T = TypeVar("T")
@@ -183,6 +184,10 @@ def _tool(folder: Path, entry: ToolEntry, homes: dict[str, ToolProcess]) -> Tool
     if entry.http is not None:
         spec = ToolSpec(entry.name, "", entry.http.parameters)
         return HttpTool(as_wished(spec, entry), entry.http, entry.retries)
+    if entry.page is not None:
+        # What is seen on a page is done, as far as anybody knows: never on a guess.
+        spec = ToolSpec(entry.name, "", entry.page.parameters, "write")
+        return PageTool(as_wished(spec, entry))
     return None
 
 

@@ -47,6 +47,7 @@ from gateway.events import (
     Inform,
     KeepFloor,
     Listen,
+    PageTold,
     Play,
     Record,
     Respond,
@@ -151,7 +152,7 @@ class Call:
                 if not self._floods.takes("keys", now):
                     return
                 self._hearing.key(key)
-            case CallerTyped() | CallerAnswered():
+            case CallerTyped() | CallerAnswered() | PageTold():
                 if not self._floods.takes("texts", now):
                     return
             case CallerGone() if not self._over.is_set():

@@ -94,7 +94,10 @@ LOG_IN = Door(
 )
 LOG_OUT = Door("/calls/session", ("DELETE",), ("everybody",), "one's session ends", pages=False)
 WIDGET = Door(
-    "/widget.js", ("GET", "HEAD"), ("everybody",), "the widget, its types and its modules"
+    "/widget.js",
+    ("GET", "HEAD"),
+    ("everybody",),
+    "the widget and its client, whole",
 )
 HEALTH = Door(
     "/healthz",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from gateway.backends.speech_models import KINDS, with_key
 from gateway.config import DefaultTurnSettings, Settings
 from gateway.events import CallInfo
 from gateway.lines.table import LINES
-from gateway.ports import Backend
+from gateway.ports import Backend, Page
 from gateway.process.reading import Reading
 from gateway.process.ready_agent import ReadyAgent
 from gateway.tools.store import Store
@@ -181,8 +182,9 @@ class AgentRoster:
         toolbox = Toolbox(agent.tools, Store(self._store(agent)))
         self._boxes.append(toolbox)
 
-        def tools(call: CallInfo) -> CallTools:
-            return toolbox.open(agent.context(call, datetime.now(UTC)))
+        def tools(call: CallInfo, page: Page | None) -> CallTools:
+            context = agent.context(call, datetime.now(UTC))
+            return toolbox.open(replace(context, page=page))
 
         return ReadyAgent(
             conversation=agent.conversation(),

@@ -94,7 +94,7 @@ class CallFactory:
             engaged.backend,
             start,
             engaged.lines,
-            engaged.tools(info),
+            engaged.tools(info, leg.page),
             call_log,
             self._track(leg, call_log),
             self._may_place,

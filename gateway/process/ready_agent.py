@@ -10,7 +10,7 @@ from gateway.call.saying import FixedLineBook
 from gateway.call.settings import ConversationSettings
 from gateway.call.tool_runs import Toolbox
 from gateway.events import CallInfo, Entry
-from gateway.ports import Backend
+from gateway.ports import Backend, Page
 from turn.taking import TurnSettings
 
 
@@ -22,7 +22,7 @@ class ReadyAgent:
     turns: TurnSettings
     backend: Callable[[str], Backend]
     "makes the backend of a name; the empty name is the agent's first"
-    tools: Callable[[CallInfo], Toolbox]
+    tools: Callable[[CallInfo, Page | None], Toolbox]
     "opens the agent's tools for a call"
     lines: FixedLineBook
     note: Callable[[CallInfo], Entry | None] = lambda _call: None

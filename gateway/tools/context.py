@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gateway.events import CallInfo
+from gateway.ports import Page
 from gateway.tools.hours import OpeningHours
 
 
@@ -19,6 +20,8 @@ class ToolContext:
     "when the call was answered, in the agent's time zone: what `tomorrow` counts from"
     hours: OpeningHours = field(default_factory=OpeningHours)
     variables: Mapping[str, str] = field(default_factory=dict)
+    page: Page | None = None
+    "the page that the caller is on"
     key: str = ""
     "idempotency key of a write: the same for the same deed in the same call"
 

@@ -193,7 +193,16 @@ class ToolProcess:
         """Run a function; raise ToolFailed, or OSError where the process cannot be started."""
         child = await self._running()
         ask = Use(
-            next(self._numbers), function, spec, dict(arguments), context, str(store.path.resolve())
+            next(self._numbers),
+            function,
+            spec,
+            dict(arguments),
+            context.call,
+            context.began,
+            context.hours,
+            dict(context.variables),
+            context.key,
+            str(store.path.resolve()),
         )
         match await child.use(ask):
             case Done(result=result):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from gateway.events import Json
+from gateway.events import CallInfo, Json
 from gateway.ports import ToolSpec
-from gateway.tools.context import ToolContext
+from gateway.tools.hours import OpeningHours
 
 LINE_MOST = 1 << 20
 """Bytes of one line; an answer has at most some 100 thousand."""
@@ -21,7 +22,11 @@ class Use(msgspec.Struct, tag=True, frozen=True):
     function: str
     spec: ToolSpec
     arguments: dict[str, Any]
-    context: ToolContext
+    call: CallInfo
+    began: datetime
+    hours: OpeningHours
+    variables: dict[str, str]
+    key: str
     store: str
     "path of the agent's store"
 

@@ -75,7 +75,7 @@ class Worker:
             del self._running[use.ask]
 
     async def _answer(self, use: Use) -> Answer:
-        context = _local(use.context)
+        context = _context(use)
         try:
             function = found(self._where, self._module, use.function)
             tool = FunctionTool(function, use.spec)
@@ -94,10 +94,10 @@ class Worker:
         self._answers.flush()
 
 
-def _local(context: ToolContext) -> ToolContext:
+def _context(use: Use) -> ToolContext:
     """Put a call's beginning back into the agent's time zone: JSON keeps only the offset."""
-    began = context.began.astimezone(ZoneInfo(context.hours.timezone))
-    return ToolContext(context.call, began, context.hours, context.variables, context.key)
+    began = use.began.astimezone(ZoneInfo(use.hours.timezone))
+    return ToolContext(use.call, began, use.hours, use.variables, key=use.key)
 
 
 def describe(where: str, name: str, called: str) -> Described:

@@ -76,7 +76,10 @@ def _header(request: Request, name: str) -> str:
 def widget_assets() -> dict[str, Asset]:
     """Return the widget's files by their paths on the gateway."""
     root = FOLDER / "widget"
-    modules = {f"/widget/{path.name}": path for path in sorted((root / "widget").glob("*.js"))}
+    modules = {
+        f"/{path.relative_to(root).as_posix()}": path
+        for path in sorted((root / "widget").rglob("*.js"))
+    }
     files = {
         "/widget.js": root / "widget.js",
         "/client.js": root / "client.js",

@@ -205,7 +205,7 @@ async def test_nothing_is_served_that_does_not_stand_in_the_table(tmp_path: Path
         for route in routes:
             assert isinstance(route, Route)
             path = route.path
-            if path.startswith(("/widget", "/parley-widget")):
+            if path.startswith(("/widget", "/client.", "/parley-widget")):
                 path = "/widget.js"
             if path.startswith("/console/") and path.endswith((".js", ".css", ".svg")):
                 path = "/console/{file}"

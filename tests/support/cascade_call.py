@@ -32,7 +32,7 @@ from gateway.events import (
     Word,
 )
 from gateway.log_events import LogEvent, fields_of, name_of
-from gateway.ports import Backend, BackendStart, BackendTraits, Ear, Witness
+from gateway.ports import Backend, BackendStart, BackendTraits, Ear, Page, Witness
 from media.codec import WireForm
 from media.frame import AudioFrame
 from media.playout import Chunk, Playout
@@ -108,6 +108,7 @@ class FakeLeg:
     clocked = False
     cancels_echo = False
     witness: Witness | None = None
+    page: Page | None = None
 
     def behind(self) -> float:
         return 0.0

@@ -27,12 +27,15 @@ from gateway.events import (
     CallerTyped,
     CallerWords,
     Flush,
+    Inform,
+    PageTold,
     Record,
     Respond,
 )
 from gateway.log_events import (
     CallerSpokeLogged,
     KeyLogged,
+    PageToldLogged,
     TurnEndedLogged,
 )
 from turn.events import (
@@ -88,7 +91,7 @@ def answer(state: CallState, event: CallerSide, now: float) -> Effects:
             return claim(state, event, now)
         case CallerWords():
             return _words(state, event, now)
-        case CallerTyped() | CallerAnswered():
+        case CallerTyped() | CallerAnswered() | PageTold():
             return _wrote(state, event, now)
         case CallerKey(key=key):
             # Turn-taking hears the key too and ends the turn that the keys make up.
@@ -155,7 +158,9 @@ def _wordless(state: CallState, reply: Reply, now: float) -> Effects:
     return effects + respond_again(state, now)
 
 
-def _wrote(state: CallState, event: CallerTyped | CallerAnswered, now: float) -> Effects:
+def _wrote(state: CallState, event: CallerTyped | CallerAnswered | PageTold, now: float) -> Effects:
+    if isinstance(event, PageTold):
+        return _told_by_page(state, event.text)
     if isinstance(event, CallerAnswered):
         return proposals.pressed(state, event.proposal, yes=event.yes, now=now)
     text = event.text
@@ -184,6 +189,15 @@ def _overhear(state: CallState, event: CallerSide, now: float) -> Effects:
         case _:
             pass
     return []
+
+
+def _told_by_page(state: CallState, text: str) -> Effects:
+    """Let the model know what the page says, without an answer: nobody has spoken."""
+    if state.end.phase != "open":
+        return []
+    said = f"The caller's page says: {text}"
+    state.history.note(said)
+    return [Record(PageToldLogged(text=text)), Inform(said)]
 
 
 def _backend_turn(state: CallState, event: BackendTurn, now: float) -> Effects:

@@ -30,6 +30,7 @@ from gateway.events import (
     HangUp,
     Hold,
     KeepFloor,
+    PageTold,
     Play,
     PlayoutDry,
     PlayoutFlushed,
@@ -80,6 +81,7 @@ CallerSide = (
     | CallerClaimed
     | CallerKey
     | CallerTyped
+    | PageTold
     | CallerAnswered
     | CallerWords
     | BackendTurn

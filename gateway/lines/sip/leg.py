@@ -94,6 +94,7 @@ class SipLeg:
     clocked = True
     cancels_echo = False
     witness = None
+    page = None
 
     def __init__(
         self,

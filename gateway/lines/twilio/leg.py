@@ -33,6 +33,7 @@ class TwilioLeg:
     clocked = False
     cancels_echo = False
     witness = None
+    page = None
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ docs/webrtc.md describes it for whoever writes a page of their own.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -68,6 +68,14 @@ class Proposal(_Ours, frozen=True, tag="proposal", kw_only=True):
     "`over`: it was answered, or is not asked any more"
 
 
+class Use(_Ours, frozen=True, tag="use", kw_only=True):
+    """The agent wants something done that the page does; it answers by `used`."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
 class End(_Ours, frozen=True, tag="end", kw_only=True):
     """The call is over."""
 
@@ -75,7 +83,7 @@ class End(_Ours, frozen=True, tag="end", kw_only=True):
     reason: str
 
 
-Message = Hello | State | Caption | Tool | Proposal | End
+Message = Hello | State | Caption | Tool | Proposal | Use | End
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -111,6 +119,21 @@ class Answer(_Theirs, frozen=True, tag="answer"):
     yes: bool
 
 
+class Context(_Theirs, frozen=True, tag="context"):
+    """The page tells the agent something that nobody says."""
+
+    text: Annotated[str, Meta(max_length=TEXT_MOST)] = ""
+    variables: dict[Annotated[str, Meta(max_length=64)], str | int | float | bool] = {}
+
+
+class Used(_Theirs, frozen=True, tag="used"):
+    """What came of a `use`: a result, or why there is none."""
+
+    id: Annotated[str, Meta(max_length=64)]
+    result: Any = msgspec.UNSET
+    error: Annotated[str, Meta(max_length=500)] = ""
+
+
 class Keys(_Theirs, frozen=True, tag="keys"):
     """The visitor pressed keys."""
 
@@ -128,7 +151,7 @@ class Played(_Theirs, frozen=True, tag="played"):
     "how far the page may be off"
 
 
-Told = Mute | Text | Answer | Keys | Played
+Told = Mute | Text | Answer | Context | Used | Keys | Played
 
 _DECODER: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
 

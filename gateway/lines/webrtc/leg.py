@@ -19,9 +19,11 @@ from gateway.events import (
     CallInfo,
     CallReleased,
     EndAsked,
+    PageTold,
     TransferEnded,
 )
 from gateway.lines.webrtc import channel
+from gateway.lines.webrtc.functions import PageFunctions
 from gateway.lines.webrtc.screen import Screen
 from gateway.lines.webrtc.stream import PageStream
 from gateway.lines.webrtc.watch import Limits, News, Watch
@@ -93,6 +95,7 @@ class WebrtcLeg:
         )
         self.stream = stream
         self.witness = Screen(carrier.send_text)
+        self.page = PageFunctions(carrier.send_text)
         self._carrier = carrier
         self._over = over
         self._ear: Ear | None = None
@@ -182,6 +185,11 @@ class WebrtcLeg:
             case channel.Text(text=typed):
                 if typed.strip():
                     self.notice(CallerTyped(typed.strip()))
+            case channel.Context():
+                if said := _said(told):
+                    self.notice(PageTold(said))
+            case channel.Used():
+                self.page.used(told)
             case channel.Answer(proposal=proposal, yes=yes):
                 self.notice(CallerAnswered(proposal, yes))
             case channel.Keys(keys=keys):
@@ -203,6 +211,7 @@ class WebrtcLeg:
         if isinstance(event, CallerGone):
             self._carrier.send_rtcp(self.stream.goodbye(self._loop.time()))
             self._gone = True
+            self.page.gone()
         if self._ear is None:
             self._early.append(event)
         else:
@@ -253,6 +262,12 @@ class WebrtcLeg:
                 self.notice(EndAsked(self._watch.limits.goodbye, "time limit"))
             case _:
                 assert_never(news)
+
+
+def _said(told: channel.Context) -> str:
+    """Put what a page tells into one sentence."""
+    known = "; ".join(f"{name} is {value}" for name, value in told.variables.items())
+    return ". ".join(filter(None, (told.text.strip().rstrip("."), known)))[: channel.TEXT_MOST]
 
 
 def _silent(frame: AudioFrame) -> AudioFrame:

@@ -6,7 +6,7 @@
 import { Call, Failure, devices } from "./widget/call.js";
 import { done } from "./widget/done.js";
 import { icon } from "./widget/icons.js";
-import { words } from "./widget/labels.js";
+import { fetchWords, ready, words } from "./widget/labels.js";
 import { Meter } from "./widget/meter.js";
 import { css } from "./widget/style.js";
 
@@ -82,7 +82,7 @@ export class ParleyWidget extends Base {
       delete this[name];
       this[name] = value;
     }
-    if (["idle", "ended", "failed"].includes(this.#phase)) this.#render();
+    if (this.#calm) this.#show();
     // An element that was moved goes on with its call; what sounds was paused by the browser.
     else this.#parts.sound?.play().catch(() => {});
   }
@@ -94,7 +94,7 @@ export class ParleyWidget extends Base {
   connectedMoveCallback() {}
 
   attributeChangedCallback() {
-    if (this.isConnected && this.#phase === "idle") this.#render();
+    if (this.isConnected && this.#phase === "idle") this.#show();
   }
 
   // --- for the page ----------------------------------------------------------------------------
@@ -169,7 +169,7 @@ export class ParleyWidget extends Base {
 
   /** Place a call; resolves when it is connected, and to nothing where it could not be. */
   async call({ microphone = this.getAttribute("mode") !== "chat" } = {}) {
-    if (!["idle", "ended", "failed"].includes(this.#phase)) return;
+    if (!this.#calm) return;
     const attempt = ++this.#attempt;
     this.#began = performance.now();
     this.#writing = !microphone;
@@ -371,8 +371,22 @@ export class ParleyWidget extends Base {
     } catch {
       // an attribute that is no JSON changes nothing
     }
-    const lang = this.getAttribute("lang") || this.closest("[lang]")?.lang || navigator.language;
-    return words(lang, own);
+    return words(this.#lang, own);
+  }
+
+  get #lang() {
+    return this.getAttribute("lang") || this.closest("[lang]")?.lang || navigator.language;
+  }
+
+  /** Show what is to be shown, once its words are there. */
+  async #show() {
+    if (!ready(this.#lang)) await fetchWords(this.#lang).catch(() => {}); // then in English
+    if (this.isConnected && this.#calm) this.#render();
+  }
+
+  /** Whether no call is under way. */
+  get #calm() {
+    return ["idle", "ended", "failed"].includes(this.#phase);
   }
 
   /** Whether the visitor is to choose, or to agree, before anything begins. */

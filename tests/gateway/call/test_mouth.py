@@ -37,6 +37,7 @@ class Line:
     """A leg that notes what it is sent, and when."""
 
     witness = None
+    page = None
 
     def __init__(self, *, clocked: bool, lead: int) -> None:
         self.clocked = clocked

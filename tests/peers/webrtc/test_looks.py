@@ -20,8 +20,22 @@ if TYPE_CHECKING:
     from playwright.sync_api import Route
 
 PICTURES = ROOT / "build/screenshots"
-SIZES = {"desktop": (1280, 820), "phone": (390, 780)}
+SIZES = {
+    "desktop": (1280, 820),
+    "phone": (390, 780),
+    "sideways": (740, 360),
+    "zoomed": (320, 256),  # a desktop at 400 %
+}
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+OUT_OF_SIGHT = """(() => {
+  const root = document.querySelector("parley-widget")?.shadowRoot;
+  return [...(root?.querySelectorAll("button") || [])].filter((one) => {
+    const { top, left, bottom, right, width } = one.getBoundingClientRect();
+    return width && (top < 0 || left < 0 || bottom > innerHeight + 1 || right > innerWidth + 1);
+  }).map((one) => one.textContent || one.title);
+})()"""
+"""Buttons of the widget that are there and cannot be pressed without a way to scroll to them."""
 
 QUESTION = "complete/tel_ibm2_howcanihelp.flac"
 
@@ -42,6 +56,8 @@ def look(guest: Visitor, state: str) -> list[str]:
         page.emulate_media(color_scheme=theme)
         for size, (width, height) in SIZES.items():
             page.set_viewport_size({"width": width, "height": height})
+            hidden = [] if state == "page" else page.evaluate(OUT_OF_SIGHT)  # which scrolls
+            wrong += [f"{state}, {size}: out of sight: {one}" for one in hidden]
             # The meter draws itself anew twenty times a second.
             page.evaluate("new Promise((resolve) => setTimeout(resolve, 100))")
             page.screenshot(
@@ -137,7 +153,7 @@ def test_each_state_is_pictured_and_everybody_can_use_it(
         for states in (connecting(guest), talking(guest), ending(browser, served, home, guest)):
             wrong |= {state: look(one, state) for state, one in states}
     with browser.visit(served.link) as guest:
-        guest.page.wait_for_load_state("networkidle")
+        guest.page.wait_for_load_state("load")
         wrong["page"] = look(guest, "page")
     assert len(wrong) == 14
     assert [said for found in wrong.values() for said in found] == []

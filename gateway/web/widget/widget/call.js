@@ -160,7 +160,13 @@ export class Call {
 
   /** A track that says nothing, for who only types. */
   async _silence() {
-    return this.audio.createMediaStreamDestination().stream;
+    // It plays silence: a track without a source sends no packets, as if the page were gone.
+    const silence = this.audio.createMediaStreamDestination();
+    const source = this.audio.createConstantSource();
+    source.offset.value = 0;
+    source.connect(silence);
+    source.start();
+    return silence.stream;
   }
 
   _connection(iceServers) {

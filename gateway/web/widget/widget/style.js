@@ -177,21 +177,26 @@ select {
 }
 /* A telephone held sideways, or a page at 400 %: the buttons stay, the words scroll. */
 @media (max-height: 500px) {
-  .card { max-block-size: 100dvh; margin-block: 0; }
+  .card { max-block-size: 100dvh; margin-block: 0; overflow-y: auto; }
   :host(:not([position="inline"])) .card { max-block-size: 100dvh; }
   header { padding: 6px 8px 4px 12px; }
   .mark, .meter { display: none; }
   .captions { min-block-size: 0; padding-block: 6px; gap: 6px; }
   form { padding: 0 12px 6px; }
   input, .send { block-size: 38px; }
-  footer { padding: 6px 12px 8px; flex: none; }
+  footer { padding: 6px 12px 8px; flex: none; position: sticky; bottom: 0; background: var(--_surface); }
   .wide { min-block-size: 40px; padding-block: 2px; }
-  .pane { min-block-size: 0; padding: 8px 16px; gap: 4px; overflow-y: auto; flex: 0 1 auto; }
+  .pane { min-block-size: 0; padding: 8px 16px; gap: 4px; flex: none; }
   .sign { display: none; }
 }
 @media (max-height: 500px) and (min-width: 560px) {
   .stack { flex-direction: row; }
   .stack .wide { flex: 1; inline-size: auto; }
+}
+@media (max-height: 320px) {
+  .stack { flex-direction: row; }
+  .stack .wide { flex: 1; inline-size: auto; }
+  .wide { font-size: 13px; padding-inline: 8px; gap: 6px; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
 @media (forced-colors: active) { .card, .launcher, .wide, .send, input { border: 1px solid; } }
