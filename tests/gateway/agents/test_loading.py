@@ -97,7 +97,8 @@ def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
         ),
         (
             '[[tools]]\nname = "x"',
-            "agent.toml:1:3: tools[0]: a tool has exactly one of python, http, mcp and builtin",
+            "agent.toml:1:3: tools[0]: a tool has exactly one of python, http, mcp, page and"
+            " builtin",
         ),
         (
             '[[tools]]\nbuiltin = "hangup"',
@@ -118,6 +119,14 @@ def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
         (
             "[servers.files]",
             "agent.toml:1:10: servers.files: a server has either a command or a url",
+        ),
+        (
+            "[[tools]]\npage = {}",
+            "agent.toml:1:3: tools[0]: name is missing",
+        ),
+        (
+            '[[tools]]\nname = "show"\npage = { parameters = { type = "list" } }',
+            "agent.toml:",
         ),
         (
             '[[tools]]\nbuiltin = "hang_up"\nisolated = true',
