@@ -94,8 +94,9 @@ bench-parts: setup ## Measure single parts: edges and echo of speech, models, me
 	@$(BIN)/python -m bench.sockets
 
 .PHONY: bench-metrics
-bench-metrics: setup ## Measure what metrics cost a call, and whether a scrape makes a tick late
+bench-metrics: setup ## Measure what metrics and traces cost a call, and whether a scrape makes a tick late
 	@$(BIN)/python -m bench.metrics
+	@$(BIN)/python -m bench.traces
 
 .PHONY: bench-sip
 bench-sip: setup debian-test-peers ## Measure SIP calls at once, with SIPp as the callers
