@@ -37,16 +37,16 @@ class HttpServer(uvicorn.Server):
         connection.setblocking(False)
 
         def make() -> PatientConnection:
-            return self._door(
+            protocol = self._door(
                 config=self.config, server_state=self.server_state, app_state=self.lifespan.state
             )
+            protocol.taken = data
+            return protocol
 
         try:
-            _, protocol = await loop.connect_accepted_socket(make, connection)
+            await loop.connect_accepted_socket(make, connection)
         except OSError:  # it was closed meanwhile
             connection.close()
-            return
-        protocol.take(data)
 
 
 def http_server(routes: list[BaseRoute], upgrades: Upgrades, sorting: Sorting | None) -> HttpServer:

@@ -103,6 +103,8 @@ class PatientConnection(HttpToolsProtocol):
         "of a request that may be another process's; None: it is ours, or it cannot be told"
         self._to: int | None = None
         "the process that the request is for"
+        self.taken = b""
+        "what another process read of a request that is for this one; set before it is connected"
         self._begun = False
         "a request has begun and is not whole"
 
@@ -112,6 +114,9 @@ class PatientConnection(HttpToolsProtocol):
         super().connection_made(transport)
         self._door.idle(self)
         self._expect()
+        if self.taken:  # now: from the next turn of the loop on there may come what follows it
+            self._head = None
+            self.data_received(self.taken)
 
     def data_received(self, data: bytes) -> None:
         self._size += len(data)
@@ -178,11 +183,6 @@ class PatientConnection(HttpToolsProtocol):
             # What a client sent ahead of the answer is nobody's to hand on.
             self._head = None if self._begun else b""
 
-    def take(self, data: bytes) -> None:
-        """Take what another process read of a request that is for this one."""
-        self._head = None
-        self.data_received(data)
-
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over; whom it goes to has bounds of their own."""
         if self._to is not None:
@@ -203,6 +203,8 @@ class PatientConnection(HttpToolsProtocol):
         assert sorting is not None
         assert head is not None
         opened = self.transport.get_extra_info("socket")
+        # At once: closing takes a turn of the loop, in which what comes is not ours any more.
+        self.transport.pause_reading()
         self._door.busy(self)
         if sorting.hand_over(to, opened.fileno(), head):
             self.transport.abort()  # our copy: the connection lives as long as one is open

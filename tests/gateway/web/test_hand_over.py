@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
+import uvloop
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -143,3 +144,26 @@ async def test_what_cannot_be_given_away_is_refused() -> None:
         it.sorting.takes = False
         it.writer.write(THERE)
         assert (await it.reader.read()).startswith(b"HTTP/1.1 503")
+
+
+def test_what_follows_while_a_connection_changes_hands_comes_after_what_was_read() -> None:
+    async def story() -> bytes:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        loop = asyncio.get_running_loop()
+        one, sockets = server("second", None), bind("test", "127.0.0.1", 0)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(one.serve(sockets))
+            while not one.started:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            await loop.sock_sendall(ours, b"the body")  # it is there before anybody reads on
+            await one.take(theirs, POST)
+            said = b""
+            while not said.endswith(b"second:the body") and b" 400 " not in said:
+                said += await loop.sock_recv(ours, 4096)
+            one.should_exit = True
+            ours.close()
+        return said
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(story()).startswith(b"HTTP/1.1 200")
