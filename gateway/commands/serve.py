@@ -135,6 +135,9 @@ def _ready(address: str, owner: Owner) -> None:
     """Say where the gateway listens, and to a person at a terminal how they open its page."""
     import structlog
 
+    from gateway.plumbing.systemd import notify
+
+    notify("READY=1")
     kept = {"owner": owner.place} if owner.place else {"owner_not_kept": owner.problem}
     structlog.get_logger("gateway").info("listening", address=address, **kept)
     if sys.stderr.isatty():

@@ -12,6 +12,7 @@ from gateway.config import Settings
 from gateway.lines.port import Wire
 from gateway.plumbing.seat import ALONE, Seat
 from gateway.plumbing.starting import bind
+from gateway.plumbing.systemd import held_sockets
 from gateway.process.fleet.board import Board
 from gateway.process.fleet.messages import Standing
 from gateway.web.door import Sorting
@@ -65,6 +66,12 @@ class Fleet(Protocol):
         """Give the metrics of all processes, of which this one's are `own`."""
 
 
+def http_sockets(settings: Settings) -> list[socket]:
+    """Return the sockets of the HTTP port, systemd's or by the settings; raise StartFailed."""
+    server = settings.server
+    return held_sockets() or bind("server.host and server.port", server.host, server.port)
+
+
 class Alone:
     """Implements `Fleet` for the one process that most gateways are."""
 
@@ -78,8 +85,8 @@ class Alone:
         self._ready = ready
 
     def sockets(self, settings: Settings) -> list[socket]:
-        """Take the HTTP port."""
-        return bind("server.host and server.port", settings.server.host, settings.server.port)
+        """Take the HTTP port, unless it is held for this process."""
+        return http_sockets(settings)
 
     def wire(self, line: str) -> Wire | None:
         """Give none: every line has its own sockets."""

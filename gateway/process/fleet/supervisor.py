@@ -24,7 +24,6 @@ from gateway.lines.port import Front, FrontNeeds
 from gateway.lines.table import LINES
 from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.seat import Seat
-from gateway.plumbing.starting import bind
 from gateway.process.fleet.board import Board
 from gateway.process.fleet.messages import (
     AskPages,
@@ -43,6 +42,7 @@ from gateway.process.fleet.messages import (
     to_supervisor,
 )
 from gateway.process.fleet.messages import Board as BoardTold
+from gateway.process.fleet.port import http_sockets
 from gateway.process.fleet.restarts import Restarts
 from gateway.process.fleet.worker import Worker, closed, how
 from gateway.process.signals import Stopping
@@ -85,7 +85,6 @@ class Supervisor:
     def __init__(
         self, settings: Settings, owner: Owner, of: int, ready: Callable[[str], None]
     ) -> None:
-        server = settings.server
         self._made_of = pickle.dumps((settings, owner))
         self._of = of
         self._ready = ready
@@ -93,7 +92,7 @@ class Supervisor:
         self._secret = Seat().secret
         self._stopping = Stopping.by_signals()
         self._stopping.at_once = self._kill
-        self._sockets = bind("server.host and server.port", server.host, server.port)
+        self._sockets = http_sockets(settings)
         self._workers: dict[int, Worker] = {}
         self._spare: Worker | None = None
         "has imported everything, so that who is lost is back soon"
