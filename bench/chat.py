@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gateway.agents.library import AgentLibrary, shipped
-from tests.support.textcall import TextCall
+from gateway.scenarios.text_call import TextCall
 
 
 def main() -> int:

@@ -24,7 +24,8 @@ NO_PACKAGES = frozenset({"-typeshed", "parley-hibari-g2p"})
 RUN = frozenset(
     {
         "coverage", "import-linter", "mypy", "pytest-asyncio", "pytest-randomly",
-        "pytest-timeout", "pytest-xdist", "ruff", "streamdouble", "types-psutil", "uv",
+        "pytest-timeout", "pytest-xdist", "ruff", "streamdouble", "types-psutil",
+        "types-pyyaml", "uv",
     }
 )  # fmt: skip
 """What is run or plugged in, and not imported."""

@@ -17,6 +17,7 @@ import msgspec
 import structlog
 
 from gateway.events import Json
+from gateway.plumbing.wire_json import decode
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.said import Said
@@ -48,6 +49,9 @@ ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_ALL", "T
 
 log = structlog.get_logger("tools")
 
+_DESCRIBED = msgspec.json.Decoder(Described)
+_ANSWER: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
+
 
 class Home:
     """Where an agent's functions are found, and what they may know of this machine."""
@@ -78,8 +82,8 @@ class Home:
             said = f"could not be loaded within {DESCRIBE_SECONDS:.0f} s"
             raise ValueError(f"{Path(self.module).name} {said}") from None
         try:
-            told = msgspec.json.decode(ran.stdout, type=Described)
-        except msgspec.MsgspecError:
+            told = decode(_DESCRIBED, ran.stdout)
+        except ValueError:
             last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
             said = last[0] if last else f"status {ran.returncode}"
             raise ValueError(f"{Path(self.module).name} cannot be loaded: {said}") from None
@@ -137,11 +141,10 @@ class _Child:
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
-        decoder = msgspec.json.Decoder(Answer)
         try:
             while line := await self._process.stdout.readline():
-                self._answered(decoder.decode(line))
-        except (ValueError, msgspec.MsgspecError) as garbage:
+                self._answered(decode(_ANSWER, line))
+        except ValueError as garbage:
             log.warning("tools_garbled", file=self._name, error=type(garbage).__name__)
         finally:
             self._end()

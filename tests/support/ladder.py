@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gateway.events import Entry
-from tests.support.textcall import TextCall
+from gateway.scenarios.text_call import TextCall
 
 Ladder = list[tuple[int, str, str]]
 """Line number, kind and text of each rung."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from gateway.backends.cascade.choices.race import ChoiceSettings, Table, split
 from gateway.backends.cascade.choices.second_choice import (
@@ -39,6 +39,18 @@ class AgentSettings(Protocol):
 
     def refuse(self, path: str, said: str) -> NoReturn:
         """Raise with the place of a mistake that shows only now."""
+
+
+def language_model(
+    agent: AgentSettings, environment: Mapping[str, str], table: Table, path: str
+) -> LanguageModel:
+    """Make a language model alone, where nothing is heard and nothing sounds."""
+
+    def scripted(_table: Table, place: str) -> NoReturn:
+        agent.refuse(place, "a script answers by itself, not beside another model")
+
+    nobody: Any = None
+    return PartMaker(agent, environment, nobody, nobody, scripted).model(table, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from gateway.archive.asking import Archive, ArchiveAway, BadQuestion, NoSuchCall
 from gateway.doors import table
 from gateway.doors.table import Door
+from gateway.plumbing.wire_json import decode
 from gateway.web.assets import FOLDER, Asset, read_asset, serve
 from gateway.web.calls.login import PRIVATE, Login
 
@@ -47,6 +48,9 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
     call: str
     act: Literal["hang_up", "transfer"]
     to: str = ""
+
+
+_ACT = msgspec.json.Decoder(Act)
 
 
 class LiveCalls(Protocol):
@@ -130,8 +134,8 @@ class CallPages:
             return _refused()
         person = self._login.person(request)
         try:
-            wanted = msgspec.json.decode(await request.body(), type=Act)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            wanted = decode(_ACT, await request.body())
+        except ValueError as error:
             return _said(HTTPStatus.BAD_REQUEST, str(error))
         by = "" if person is None else person.name
         if wanted.act == "hang_up":

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateway.agents.library import AgentLibrary, shipped
+from gateway.scenarios.text_call import TUESDAY, TextCall
 from tests.support.ladder import Ladder, booked, hold, read_ladders
-from tests.support.textcall import TUESDAY, TextCall
 
 AGENT = AgentLibrary(shipped()).get("workshop")
 DIALOGUES = Path(__file__).parents[2] / "data" / "dialogues"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.lines.sip.music import music
-from gateway.lines.sip.network import _client_tls
+from gateway.lines.sip.opening import _client_tls
 from gateway.lines.sip.settings import SipSettings
 from gateway.observe.journal import open_sink
 from gateway.observe.settings import LogSettings

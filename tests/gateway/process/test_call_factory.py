@@ -27,7 +27,7 @@ class Desk:
             ConversationSettings(),
             TurnSettings(),
             lambda name: Silent(),
-            lambda info: Tools(),
+            lambda info, page: Tools(),
             LineBook(),
         )
 

@@ -74,6 +74,6 @@ async def test_a_trunk_that_refuses_us_is_in_the_standing_of_the_line() -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(line.run(lambda: None))
         await registrar.hears()
-        assert line.standing() == Standing("note", "UDP 0; pbx: failed")
+        assert line.standing() == Standing("note", "UDP 0; pbx: failed", unregistered=1)
         line.stop()
     registrar.transport.close()

@@ -1,6 +1,6 @@
-"""A call in text: an agent's scripted model and its real tools, without sound.
+"""A call in text: an agent's model, its real tools and the desk that runs them, without sound.
 
-What the agent says is heard at once, unless a test says how many words of it were.
+What the agent says is heard at once, unless it is said how many words of it were.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from zoneinfo import ZoneInfo
 
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.models.scripted import ScriptedModel
-from gateway.backends.cascade.ports import Expectation, ModelRequest, TextDelta, ToolDelta
+from gateway.backends.cascade.ports import (
+    Expectation,
+    LanguageModel,
+    ModelRequest,
+    TextDelta,
+    ToolDelta,
+)
 from gateway.call.tools.desk import ToolDesk
 from gateway.call.tools.wants import (
     Answer,
@@ -33,6 +39,17 @@ from gateway.tools.toolbox import Toolbox
 
 TUESDAY = datetime(2025, 12, 2, 10, 0, tzinfo=ZoneInfo("America/Los_Angeles"))
 """A day in the middle of a week: two days on, the workshop is open."""
+
+ROUNDS = 8
+"""How often a model may ask for tools within one answer before it is told nothing more."""
+
+
+def scripted(agent: Agent) -> LanguageModel:
+    """Return the model of an agent that follows a script; raise ValueError where it has none."""
+    if len(agent.scripts) != 1:
+        raise ValueError(f"{agent.name} does not follow one script")
+    (script,) = agent.scripts.values()
+    return ScriptedModel(script, language=agent.file.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +74,12 @@ class TextCall:
         variables: Mapping[str, str] | None = None,
         began: datetime = TUESDAY,
         broken: Mapping[str, Json] | None = None,
+        model: LanguageModel | None = None,
     ) -> None:
+        """Begin a call; `model` answers in the place of the agent's script."""
         self.agent = agent
         info = CallInfo("call-1", "test", agent.name, caller, variables=dict(variables or {}))
-        (script,) = agent.scripts.values()
-        self.model = ScriptedModel(script)
+        self.model = model or scripted(agent)
         self.store = Store(folder / "tools.sqlite")
         self.toolbox = Toolbox(agent.tools, self.store).open(agent.context(info, began))
         self.desk = ToolDesk(DeskRules("call-1"))
@@ -74,9 +92,10 @@ class TextCall:
         self.broken = dict(broken or {})
         "answers given in place of a tool's own"
         self.requests: list[ModelRequest] = []
+        self.said: list[str] = []
+        "what the agent said since the caller spoke, piece by piece"
         self._now = 100.0
         self._reply = 0
-        self._said: list[str] = []
 
     @property
     def names(self) -> list[str]:
@@ -85,12 +104,16 @@ class TextCall:
 
     def says(self, text: str, heard: int | None = None) -> str:
         """Let the caller speak, having heard only so many words of what was said last."""
+        return asyncio.run(self.answer(text, heard))
+
+    async def answer(self, text: str, heard: int | None = None) -> str:
+        """Do the same within a loop."""
         if heard is not None:
             self._cut(heard)
-        heard = self._proposal_heard()
+        asked = self._proposal_heard()
         self.history.append(Entry("caller", text))
         self._reply += 1
-        return asyncio.run(self._take(text, heard))
+        return await self._take(text, asked)
 
     def drafts(self, text: str) -> str:
         """Draft a reply to what the caller may have said, with its reads, and throw it away."""
@@ -112,19 +135,20 @@ class TextCall:
 
     async def _take(self, text: str, heard: bool) -> str:
         """Judge an answer to a proposal as the gateway does; else let the model answer."""
-        self._said = []
+        self.said = []
         if self.desk.writes.open is not None:
             effects = self.desk.answer(text, self._now, heard=heard)
             judged = [each.verdict for each in effects if isinstance(each, Judged)]
             going_on = await self._perform(effects)
             if judged == ["again"] or (judged == ["agreed"] and not going_on):
-                return " ".join(self._said)
+                return " ".join(self.said)
         await self._answer()
-        return " ".join(self._said)
+        return " ".join(self.said)
 
     async def _answer(self) -> None:
-        going_on = True
-        while going_on:
+        going_on, rounds = True, 0
+        while going_on and rounds < ROUNDS:
+            rounds += 1
             text, asks = await self._think(self.history)
             if text:
                 self._say(text)
@@ -132,7 +156,7 @@ class TextCall:
         await self._perform(self.desk.writes.speak_up())
 
     def _say(self, text: str) -> None:
-        self._said.append(text)
+        self.said.append(text)
         self.history.append(Entry("agent", text))
 
     async def _think(self, history: list[Entry]) -> tuple[str, list[ToolDelta]]:
