@@ -23,7 +23,7 @@ NO_PACKAGES = frozenset({"-typeshed", "parley-hibari-g2p"})
 
 RUN = frozenset(
     {
-        "coverage", "import-linter", "mypy", "pytest-asyncio", "pytest-randomly",
+        "coverage", "import-linter", "mypy", "oteltap", "pytest-asyncio", "pytest-randomly",
         "pytest-timeout", "pytest-xdist", "ruff", "streamdouble", "types-psutil",
         "types-pyyaml", "uv",
     }

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.log_events import (
     BackendLogged,
@@ -171,6 +172,14 @@ def test_tokens_are_read_in_every_vendors_words(
     figures: dict[str, object], found: dict[str, float]
 ) -> None:
     assert tokens(figures) == found
+
+
+def test_prometheus_own_library_reads_what_is_written() -> None:
+    page = told(*CALL).render({f.ACTIVE: {("sip",): 3.0}})
+    families = {family.name: family for family in text_string_to_metric_families(page)}
+    active = families[f.ACTIVE.name]
+    assert [(each.labels, each.value) for each in active.samples] == [({"line": "sip"}, 3.0)]
+    assert any(family.type == "histogram" for family in families.values())
 
 
 @requires_program("promtool")
