@@ -165,6 +165,10 @@ class Switchboard:
         """Whether no more calls come."""
         return self._draining
 
+    def change(self, settings: AdmissionSettings) -> None:
+        """Go by other settings from now on; calls in progress stay."""
+        self._settings = settings
+
     @property
     def load(self) -> int:
         """How many calls are in progress or have a place."""

@@ -47,12 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve; give 0 after an orderly end."""
     if args.member is not None:
         return _be_member(args.member)
-    from dataclasses import replace
-
-    chosen = settings(args)
-    names = ("host", "port", "processes")
-    asked = {name: value for name in names if (value := getattr(args, name)) is not None}
-    chosen = replace(chosen, server=replace(chosen.server, **asked))
+    chosen = _chosen(args)
     from gateway.doors.owner import settled_owner
 
     try:
@@ -60,7 +55,17 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         complain(str(error))
         return 2
-    return _speaking(chosen, owner, partial(_serve, chosen, owner))
+    return _speaking(chosen, owner, partial(_serve, chosen, owner, partial(_chosen, args)))
+
+
+def _chosen(args: argparse.Namespace) -> Settings:
+    """Read the settings, with what the command line says instead."""
+    from dataclasses import replace
+
+    found = settings(args)
+    names = ("host", "port", "processes")
+    asked = {name: value for name in names if (value := getattr(args, name)) is not None}
+    return replace(found, server=replace(found.server, **asked))
 
 
 def _be_member(file: int) -> int:
@@ -93,7 +98,7 @@ def _speaking(
         return serve()
 
 
-def _serve(chosen: Settings, owner: Owner) -> int:
+def _serve(chosen: Settings, owner: Owner, reread: Callable[[], Settings]) -> int:
     """Serve with one process, or be the parent of several."""
 
     def ready(address: str) -> None:
@@ -103,10 +108,11 @@ def _serve(chosen: Settings, owner: Owner) -> int:
         from gateway.process.fleet.port import Alone
         from gateway.process.serve import serve
 
-        return _telling(lambda: serve(chosen, owner, lambda: Alone(ready)))
+        return _telling(lambda: serve(chosen, owner, lambda: Alone(ready, reread)))
     from gateway.process.fleet.supervisor import count, supervise
 
-    return _telling(lambda: supervise(chosen, owner, count(chosen.server.processes), ready))
+    of = count(chosen.server.processes)
+    return _telling(lambda: supervise(chosen, owner, of, ready, reread))
 
 
 def _telling(serve: Callable[[], int]) -> int:

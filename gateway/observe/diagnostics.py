@@ -66,12 +66,18 @@ def speak(level: str, secrets: tuple[str, ...] = (), process: int | None = None)
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level.upper())
-    for name in QUIET:
-        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    listen_from(level)
     structlog.configure(
         processors=[often.process, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+def listen_from(level: str) -> None:
+    """Pass messages on from this level up, from now on."""
+    root = logging.getLogger()
+    root.setLevel(level.upper())
+    for name in QUIET:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))

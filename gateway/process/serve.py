@@ -24,6 +24,7 @@ from gateway.lines.port import LineNeeds
 from gateway.lines.table import LINES
 from gateway.metrics.families import FAMILIES
 from gateway.metrics.series import Registry
+from gateway.observe.diagnostics import listen_from
 from gateway.observe.journal import Journal
 from gateway.observe.lost import REASON, finish
 from gateway.observe.running import Running
@@ -37,6 +38,7 @@ from gateway.process.call_factory import CallFactory
 from gateway.process.fleet.port import Fleet
 from gateway.process.http_server import HttpServer, http_server
 from gateway.process.lines import Lines
+from gateway.process.reloading import adopted, differences, tell
 from gateway.process.signals import Stopping
 from gateway.process.site import site
 from gateway.process.watchdog import Watchdog
@@ -117,7 +119,7 @@ async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) ->
             group.create_task(_announce(server, up, fleet.up, stopping.asked, serving))
             group.create_task(_drain(stopping.asked, lines))
             standing = group.create_task(watch.run(up))
-            fleet.serve(group, server.take, stopping.asked)
+            _join(fleet, group, server, stopping, Following(settings, switchboard, fleet.seat))
             pacer.start()
             watchdog.start()
             await switchboard.run(stopping.asked, stopping.hurried)
@@ -167,6 +169,35 @@ def _admission(settings: Settings) -> AdmissionSettings:
         retry_after=math.ceil(settings.limits.retry_after),
         drain_seconds=settings.server.drain,
     )
+
+
+def _join(
+    fleet: Fleet,
+    group: asyncio.TaskGroup,
+    server: HttpServer,
+    stopping: Stopping,
+    following: Following,
+) -> None:
+    """Take what other processes, or whoever started this one, have for it."""
+    fleet.follow(stopping, following.take)
+    fleet.serve(group, server.take, stopping.asked)
+
+
+class Following:
+    """Goes by settings that were read again, as far as they may change."""
+
+    def __init__(self, settings: Settings, switchboard: Switchboard, seat: Seat) -> None:
+        self._settings = settings
+        self._switchboard = switchboard
+        self._tells = seat.of == 1  # else the supervisor does, once for all
+
+    def take(self, settings: Settings) -> None:
+        """Take settings as their file is now."""
+        if self._tells:
+            tell(differences(self._settings, settings))
+        self._settings = adopted(self._settings, settings)
+        self._switchboard.change(_admission(self._settings))
+        listen_from(self._settings.log.level)
 
 
 def _settle_memory() -> None:

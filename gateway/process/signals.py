@@ -66,6 +66,8 @@ class Stopping:
         "what may have changed is to be read"
         self.at_once: Callable[[], None] = lambda: None
         "what is done before the third signal ends the process"
+        self.reread: Callable[[], None] = lambda: None
+        "reads the settings again"
         self._terminal = terminal or Terminal()
 
     @classmethod
@@ -106,6 +108,7 @@ class Stopping:
         else:
             log.info("reload", signal="SIGHUP")
             self.reload.set()
+            self.reread()
 
     def ends(self, number: int) -> None:
         """Take that the process is about to lose what it lives by."""

@@ -117,7 +117,7 @@ async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[B
     lines = Lines(settings, LineNeeds(Parties(), "workshop", doors, speak))
     journal = Journal(settings.log)
     judge = Judge(Watched(journal, None, lines.standings, {}))
-    fleet = Alone(lambda address: None)
+    fleet = Alone(lambda address: None, lambda: settings)
     watch = Watch(board, pacer, judge, journal, Watchdog(), lines, fleet)
     pages = site(settings, watch, lambda: ("workshop",), doors)
     places = Places(board, pacer, judge, lines.standings, Workers(1), {}, {})

@@ -22,6 +22,7 @@ from gateway.process.fleet.gathering import Gathering
 from gateway.process.fleet.messages import Board as BoardTold
 from gateway.process.fleet.messages import (
     Born,
+    Changed,
     Down,
     HandOver,
     Named,
@@ -36,6 +37,7 @@ from gateway.process.fleet.messages import (
 )
 from gateway.process.fleet.port import Page as OwnPage
 from gateway.process.fleet.port import Taken
+from gateway.process.signals import Stopping
 from gateway.web.door import Sorting
 
 
@@ -74,9 +76,9 @@ class Member:
         self.sorting: Sorting | None = self
         self._birth = birth
         self._wires: dict[str, _LineWire] = defaultdict(_LineWire)
-        self._taken: Taken | None = None
-        self._group: asyncio.TaskGroup | None = None
+        self._taken: Callable[[socket.socket, bytes], object] | None = None
         self._named: Callable[[str], None] = lambda name: None
+        self._changed: Callable[[Settings], None] = lambda settings: None
         self._alone = asyncio.Event()
         self._channel = Channel(birth.channel, self._received, self._left)
         self._gathering = Gathering(told.number, self._channel)
@@ -93,7 +95,8 @@ class Member:
 
     def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
         """Take connections from other processes; stop where the supervisor is gone."""
-        self._group, self._taken, self._alone = group, taken, stop
+        self._taken = lambda connection, data: group.create_task(taken(connection, data))
+        self._alone = stop
         self._gathering.run_in(group)
 
     def stand(self, standing: Standing) -> None:
@@ -108,6 +111,10 @@ class Member:
     def listen(self, named: Callable[[str], None]) -> None:
         """Give the names of others' calls to `named`."""
         self._named = named
+
+    def follow(self, stopping: Stopping, changed: Callable[[Settings], None]) -> None:
+        """Go by what the supervisor reads."""
+        self._changed = changed
 
     def up(self, address: str) -> None:
         """Tell that calls can come."""
@@ -160,10 +167,10 @@ class Member:
         match told:
             case Take(data):
                 connection = socket.socket(fileno=files[0])
-                if self._taken is None or self._group is None:
+                if self._taken is None:
                     connection.close()
                 else:
-                    self._group.create_task(self._taken(connection, data))
+                    self._taken(connection, data)
             case BoardTold(standings):
                 self.board.take(standings)
             case Named(name):
@@ -174,6 +181,8 @@ class Member:
                 self._gathering.wanted(to, asked)
             case Page(number, asked, text):
                 self._gathering.came(number, asked, text)
+            case Changed(settings):
+                self._changed(pickle.loads(settings))
             case Born():
                 pass  # once is enough
             case _:

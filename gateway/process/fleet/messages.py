@@ -46,6 +46,13 @@ class Board(Message, frozen=True):
     standings: dict[int, Standing]
 
 
+class Changed(Message, frozen=True):
+    """The settings were read again."""
+
+    settings: bytes
+    "as `pickle` writes them"
+
+
 class Named(Message, frozen=True):
     """A call has this name in the log: no other may have it."""
 
@@ -131,7 +138,7 @@ class GivePage(Message, frozen=True):
     text: bytes
 
 
-ToProcess = Born | Take | Board | Named | Down | ShowPage | Page
+ToProcess = Born | Take | Board | Named | Down | ShowPage | Page | Changed
 ToSupervisor = Up | HandOver | Standing | Named | Said | AskPages | GivePage
 
 encode = msgspec.msgpack.Encoder().encode

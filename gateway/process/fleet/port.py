@@ -15,6 +15,8 @@ from gateway.plumbing.starting import bind
 from gateway.plumbing.systemd import held_sockets
 from gateway.process.fleet.board import Board
 from gateway.process.fleet.messages import Standing
+from gateway.process.rereading import Reread, Rereading
+from gateway.process.signals import Stopping
 from gateway.web.door import Sorting
 
 Taken = Callable[[socket, bytes], Coroutine[None, None, None]]
@@ -56,6 +58,9 @@ class Fleet(Protocol):
     def listen(self, named: Callable[[str], None]) -> None:
         """Give the names that calls of other processes have to `named`."""
 
+    def follow(self, stopping: Stopping, changed: Callable[[Settings], None]) -> None:
+        """Give the settings to `changed` whenever SIGHUP has them read again."""
+
     def up(self, address: str) -> None:
         """Tell that calls can come."""
 
@@ -78,8 +83,9 @@ class Alone:
     seat = ALONE
     sorting: Sorting | None = None
 
-    def __init__(self, ready: Callable[[str], None]) -> None:
+    def __init__(self, ready: Callable[[str], None], reread: Reread) -> None:
         """`ready` is told the address once calls can come."""
+        self._rereading = Rereading(reread)
         self.board = Board()
         self.started = time.time()
         self._ready = ready
@@ -104,6 +110,10 @@ class Alone:
 
     def listen(self, named: Callable[[str], None]) -> None:
         """Nobody else has calls."""
+
+    def follow(self, stopping: Stopping, changed: Callable[[Settings], None]) -> None:
+        """Read again by itself."""
+        stopping.reread = lambda: self._rereading.ask(changed)
 
     def up(self, address: str) -> None:
         """Tell whoever started the process."""

@@ -28,6 +28,7 @@ from gateway.process.fleet.board import Board
 from gateway.process.fleet.messages import (
     AskPages,
     Born,
+    Changed,
     Down,
     GivePage,
     HandOver,
@@ -45,6 +46,8 @@ from gateway.process.fleet.messages import Board as BoardTold
 from gateway.process.fleet.port import http_sockets
 from gateway.process.fleet.restarts import Restarts
 from gateway.process.fleet.worker import Worker, closed, how
+from gateway.process.reloading import adopted, differences, tell
+from gateway.process.rereading import Reread, Rereading
 from gateway.process.signals import Stopping
 
 BOARD_SECONDS = 0.25
@@ -60,12 +63,14 @@ def count(wanted: int | Literal["auto"]) -> int:
     return max(1, len(os.sched_getaffinity(0)) - 1) if wanted == "auto" else wanted
 
 
-def supervise(settings: Settings, owner: Owner, of: int, ready: Callable[[str], None]) -> int:
+def supervise(
+    settings: Settings, owner: Owner, of: int, ready: Callable[[str], None], reread: Reread
+) -> int:
     """Serve with so many processes until SIGTERM or SIGINT, then drain; give the exit status."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.get_loop().set_task_factory(fenced_task)
         try:
-            return runner.run(_supervise(settings, owner, of, ready))
+            return runner.run(_supervise(settings, owner, of, ready, reread))
         except* OSError as failures:
             failure: BaseException = failures
             while isinstance(failure, BaseExceptionGroup):
@@ -74,24 +79,32 @@ def supervise(settings: Settings, owner: Owner, of: int, ready: Callable[[str], 
 
 
 async def _supervise(
-    settings: Settings, owner: Owner, of: int, ready: Callable[[str], None]
+    settings: Settings, owner: Owner, of: int, ready: Callable[[str], None], reread: Reread
 ) -> int:
-    return await Supervisor(settings, owner, of, ready).run()
+    return await Supervisor(settings, owner, of, ready, reread).run()
 
 
 class Supervisor:
     """Keeps the processes of one gateway; made on the running loop."""
 
     def __init__(
-        self, settings: Settings, owner: Owner, of: int, ready: Callable[[str], None]
+        self,
+        settings: Settings,
+        owner: Owner,
+        of: int,
+        ready: Callable[[str], None],
+        reread: Reread,
     ) -> None:
-        self._made_of = pickle.dumps((settings, owner))
+        self._made_of = settings, owner
+        "of which a process is made"
         self._of = of
         self._ready = ready
         self._started = time.time()
         self._secret = Seat().secret
         self._stopping = Stopping.by_signals()
         self._stopping.at_once = self._kill
+        rereading = Rereading(reread)
+        self._stopping.reread = lambda: rereading.ask(self._changed)
         self._sockets = http_sockets(settings)
         self._workers: dict[int, Worker] = {}
         self._spare: Worker | None = None
@@ -153,9 +166,8 @@ class Supervisor:
     def _bear(self, number: int, again: bool) -> Worker:
         worker, self._spare = self._spare or Worker(self._received), None
         self._workers[number] = worker
-        told = Born(
-            number, self._of, self._started, time.time(), self._secret, again, self._made_of
-        )
+        made_of = pickle.dumps(self._made_of)
+        told = Born(number, self._of, self._started, time.time(), self._secret, again, made_of)
         worker.tell(encode(told), [one.fileno() for one in self._sockets])
         for front in self._fronts.values():
             front.joined(number)
@@ -270,6 +282,14 @@ class Supervisor:
     def _signal(self, number: int) -> None:
         for worker in self._workers.values():
             worker.signal(number)
+
+    def _changed(self, settings: Settings) -> None:
+        """Tell all processes of settings that were read again; those to come are born with them."""
+        before, owner = self._made_of
+        tell(differences(before, settings))
+        self._made_of = adopted(before, settings), owner
+        for worker in self._workers.values():
+            worker.tell(encode(Changed(pickle.dumps(settings))))
 
     def _kill(self) -> None:
         self._signal(signal.SIGKILL)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
 import socket
+import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,3 +162,36 @@ async def test_all_processes_finish_their_calls_after_sigterm(running: GatewayPr
     assert [one.result().outcome for one in calls] == [("caller", "done")] * len(lines)
     assert running.process.wait(20) == 0
     await reasons(running, len(lines))
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("processes", [1, 2])
+def test_sighup_takes_what_may_change_and_says_what_may_not(tmp_path: Path, processes: int) -> None:
+    with gateway({"server": {"port": 0, "processes": processes}}, folder=tmp_path) as running:
+        file = tmp_path / "parley.toml"
+        file.write_text(file.read_text() + "[limits]\ncalls = 77\nplaced_per_hour = 5\n")
+        running.process.send_signal(signal.SIGHUP)
+        told = said(running, "setting_refused", 1) + said(running, "setting_changed", 1)
+        assert [(one["setting"], one["before"], one["after"]) for one in told] == [
+            ("limits.placed_per_hour", "100", "5"),
+            ("limits.calls", "50", "77"),
+        ]
+        file.write_text("[limits]\ncalls = 'many'\n")
+        running.process.send_signal(signal.SIGHUP)
+        (wrong,) = said(running, "settings_not_read", 1)
+        assert "limits.calls" in str(wrong["mistakes"])
+        assert running.health()["calls"] == 0  # it goes on
+        assert running.stop() == 0
+
+
+def said(by: GatewayProcess, event: str, count: int) -> list[dict[str, object]]:
+    """Wait for messages of a kind."""
+    found: list[dict[str, object]] = []
+    for _ in range(200):
+        lines = by.messages.read_text().splitlines()
+        found = [one for line in lines if (one := json.loads(line))["event"] == event]
+        if len(found) >= count:
+            break
+        time.sleep(0.05)
+    assert len(found) == count, found
+    return found
