@@ -139,6 +139,11 @@ test-doors: setup debian-test debian-test-peers ## Try every path, socket, SIP m
 speech-to-speech: ## Make the 1.5 GB environment of a server that one of those tests talks to
 	@tools/speech_to_speech.sh
 
+.PHONY: container
+container: setup ## Build the container without a daemon, and try it: a call, a drain, nobody, read-only
+	@$(BIN)/hadolint deploy/container/Containerfile
+	@tools/container.sh
+
 .PHONY: coverage
 coverage: setup ## Say which lines the tests do not run, room by room
 	@$(BIN)/coverage run -m pytest -m "not slow and not peer and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ]
