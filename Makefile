@@ -117,7 +117,7 @@ bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PRO
 
 .PHONY: chat
 chat: setup ## Talk with the example agent in text
-	@$(BIN)/python -m bench.chat
+	@$(BIN)/parley talk
 
 .PHONY: soak
 soak: setup ## Run what takes long: a thousand calls, memory and open files watched

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
-
-if TYPE_CHECKING:
-    from gateway.agents.loading import Agent
-    from gateway.backends.cascade.ports import LanguageModel
 
 NAME = "test"
 HELP = "hold the calls of scenario files with an agent, in text"
@@ -34,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     from gateway.agents.library import AgentLibrary, shipped
     from gateway.agents.places import AgentError
+    from gateway.commands.shared.text_model import model_of
     from gateway.scenarios.format import ScenarioError, read
     from gateway.scenarios.report import as_json, show, write_junit
     from gateway.scenarios.run import run_file
@@ -71,22 +66,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(results, Console(highlight=False, soft_wrap=True))
     return 0 if all(each.passed for each in results) else 1
-
-
-def model_of(agent: Agent) -> Callable[[], LanguageModel]:
-    """Find what makes the agent's language model; raise ValueError where it has none in text."""
-    import os
-
-    from gateway.backends.cascade.parts import language_model
-    from gateway.scenarios.text_call import scripted
-
-    choice = agent.file.backend
-    if choice.kind != "cascade":
-        raise ValueError(f"{agent.name} has a {choice.kind} backend, which does not talk in text")
-    if choice.model.get("kind", "scripted") == "scripted":
-        return lambda: scripted(agent)
-    made = language_model(agent, os.environ, choice.model, "backend.model")
-    return lambda: made
 
 
 def _files(given: list[Path]) -> list[Path]:
