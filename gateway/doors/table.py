@@ -174,7 +174,11 @@ PORTS = (
         "ACK, BYE, CANCEL, INFO, PRACK, UPDATE, re-INVITE",
         "who knows the call's identifiers",
     ),
-    Port("SIP", "OPTIONS", "whoever is heard; it says what is spoken here, and nothing of calls"),
+    Port(
+        "SIP",
+        "OPTIONS",
+        "whoever is heard; it says what is spoken here, or that calls go elsewhere",
+    ),
     Port("SIP", "REGISTER, SUBSCRIBE, NOTIFY, MESSAGE, PUBLISH", "nobody"),
     Port(
         "RTP", "sound and keys", "who has the SRTP key, the described address, its host; see sip.md"

@@ -111,7 +111,8 @@ class SipLine:
                 await asyncio.shield(self._leave())
 
     def drain(self) -> None:
-        """Take the registrations back, so that new calls are sent elsewhere."""
+        """Have new calls sent elsewhere: registrars and proxies are told."""
+        self.network.core.draining = True
         self._accounts.leave()
 
     def stop(self) -> None:

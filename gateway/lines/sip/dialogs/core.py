@@ -99,6 +99,10 @@ class Answered:
 CoreEffect = Emit | Lookup | Invited | Reported | CallClosed | Answered
 
 
+DRAINING_SECONDS = "30"
+"""Said as Retry-After: a gateway is started again, or gone from the proxy's list, by then."""
+
+
 @dataclass(slots=True)
 class _Entry:
     call: Call
@@ -123,6 +127,8 @@ class Core:
         self._layer = layer
         self._ids = ids
         self._resolve = resolve
+        self.draining = False
+        "whether calls are sent elsewhere from now on"
         self._calls: dict[CallKey, _Entry] = {}
         self._labels: dict[str, CallKey] = {}
         self._invites: dict[Key, CallKey] = {}
@@ -255,6 +261,9 @@ class Core:
         match request.method:
             case "INVITE":
                 return self._invited(arrived, now)
+            case "OPTIONS" if self.draining:
+                # Proxies take a target out by this alone.
+                return self.refuse(arrived, 503, now, (("Retry-After", DRAINING_SECONDS),))
             case "OPTIONS":
                 response = reply(request, 200, self._ids())
                 capabilities(response, self._settings)
