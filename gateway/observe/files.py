@@ -10,7 +10,7 @@ import fcntl
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -35,9 +35,16 @@ class StandardOutput:
     """Writes to standard output, as containers like it."""
 
     def write(self, lines: bytes) -> int:
-        """Hand lines to the system."""
-        sys.stdout.buffer.write(lines)
-        sys.stdout.buffer.flush()
+        """Hand lines to the system, all of them together: other processes may write there too."""
+        with ExitStack() as held:
+            try:
+                # A pipe takes 4 KiB at once (PIPE_BUF), and a line may be longer.
+                fcntl.lockf(sys.stdout.fileno(), fcntl.LOCK_EX)
+                held.callback(fcntl.lockf, sys.stdout.fileno(), fcntl.LOCK_UN)
+            except OSError:  # nothing that can be locked, or no file at all
+                pass
+            sys.stdout.buffer.write(lines)
+            sys.stdout.buffer.flush()
         return len(lines)
 
     def close(self) -> None:
