@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gateway.doors.owner import VARIABLE
+from gateway.plumbing.virtual_time import VirtualTimeLoop
 from tests.support.owner import OWNER
-from tests.support.virtual_time import VirtualTimeLoop
 
 # Nothing of the tests touches the home of who runs them; gateways of theirs inherit it.
 os.environ[VARIABLE] = OWNER

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
+from gateway.commands.shared.options import (
+    add_config,
+    add_json,
+    complain,
+    print_json,
+    settings,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from gateway.agents.loading import Agent
+    from gateway.backends.cascade.ports import LanguageModel
+    from gateway.scenarios.format import Scenario, ScenarioFile
+    from gateway.scenarios.moves import Move
+    from gateway.scenarios.run import Result
 
 NAME = "test"
-HELP = "hold the calls of scenario files with an agent, in text"
+HELP = "hold the calls of scenario files with an agent, in text or with sound"
+
+
+Pair: TypeAlias = "tuple[ScenarioFile, Agent, Callable[[], LanguageModel]]"
+"""A file, who answers its calls, and what thinks for them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,20 +38,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--only", default="", metavar="WORDS", help="those with this in their name")
     parser.add_argument("--junit", type=Path, metavar="OUT.xml", help="write a JUnit report")
+    parser.add_argument(
+        "--sound",
+        action="store_true",
+        help="whole calls with sound, in virtual time: when the agent answers, stops and goes on",
+    )
+    parser.add_argument(
+        "--moves",
+        type=_moves,
+        default=(),
+        metavar="MOVES",
+        help="with sound: other timings, as --search prints them (cut:2:800,cough:1:400)",
+    )
+    parser.add_argument(
+        "--search",
+        type=whole(1, 10_000),
+        metavar="N",
+        help="with sound: try N other timings of each scenario, and shrink what fails",
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), default=1, metavar="N", help="what --search draws from (1)"
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="with sound: recordings of what failed, with labels for Audacity",
+    )
     add_json(parser)
     add_config(parser)
 
 
+def _moves(text: str) -> tuple[Move, ...]:
+    from gateway.scenarios.moves import parse
+
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Hold the calls; give 0 where all went as expected, 1 where not, 2 for a file that is none."""
-    from rich.console import Console
-
     from gateway.agents.library import AgentLibrary, shipped
     from gateway.agents.places import AgentError
     from gateway.commands.shared.text_model import model_of
     from gateway.scenarios.format import ScenarioError, read
-    from gateway.scenarios.report import as_json, show, write_junit
-    from gateway.scenarios.run import run_file
+
+    if not args.sound and (args.moves or args.search or args.keep):
+        complain("--moves, --search and --keep are about calls with sound: add --sound")
+        return 2
 
     chosen = settings(args)
     try:
@@ -42,16 +98,56 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         complain(f"{error.filename}: {error.strerror}")
         return 2
-    results = []
+    pairs = []
     library = AgentLibrary(chosen.agents.folder, shipped())
     for file in files:
         try:
             agent = library.get(file.agent)
-            model = model_of(agent)
+            pairs.append((file, agent, model_of(agent, sound=args.sound)))
         except (AgentError, KeyError, ValueError) as error:
             complain(f"{file.path}: {error}")
             return 2
-        results += run_file(file, agent, model, lambda each: args.only in each.name)
+    if args.search:
+        return _search(args, pairs)
+    return _told(args, *_held(args, pairs))
+
+
+def _wanted(args: argparse.Namespace, file: ScenarioFile) -> list[Scenario]:
+    return [
+        each for each in file.scenarios if args.only in each.name and (each.sound or not args.sound)
+    ]
+
+
+def _held(
+    args: argparse.Namespace, pairs: list[Pair]
+) -> tuple[list[Result], Mapping[str, float | None]]:
+    """Hold the calls; give how they went, and with sound the figures of all together."""
+    from gateway.scenarios.manners import Manners
+    from gateway.scenarios.run import run_file
+    from gateway.scenarios.sound_run import SoundRun
+
+    results: list[Result] = []
+    total = Manners()
+    for file, agent, model in pairs:
+        if not args.sound:
+            results += run_file(file, agent, model, lambda each: args.only in each.name)
+            continue
+        runs = SoundRun(file, agent, model, args.keep)
+        for scenario in _wanted(args, file):
+            result, manners = runs.result(scenario, args.moves)
+            results.append(result)
+            total += manners
+    return results, total.figures() if args.sound else {}
+
+
+def _told(
+    args: argparse.Namespace, results: list[Result], figures: Mapping[str, float | None]
+) -> int:
+    """Print how it went, and write what was asked for."""
+    from rich.console import Console
+
+    from gateway.scenarios.report import as_json, show, show_figures, write_junit
+
     if not results:
         complain(f"no scenario has {args.only!r} in its name")
         return 2
@@ -64,8 +160,36 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(as_json(results))
     else:
-        show(results, Console(highlight=False, soft_wrap=True))
+        console = Console(highlight=False, soft_wrap=True)
+        show(results, console)
+        show_figures(figures, console)
     return 0 if all(each.passed for each in results) else 1
+
+
+def _search(args: argparse.Namespace, pairs: list[Pair]) -> int:
+    """Look for timings that fail; print each as the command that shows it again."""
+    from gateway.scenarios.sound_run import SoundRun
+
+    found = []
+    tried = 0
+    for file, agent, model in pairs:
+        runs = SoundRun(file, agent, model)
+        for scenario in _wanted(args, file):
+            tried += 1
+            one = runs.search(scenario, args.search, args.seed)
+            if one is None:
+                continue
+            found.append(one)
+            if not args.json:
+                print(f"{file.path}: {one.scenario}: {one.kind}: {one.said}")
+                shown = f"--only {one.scenario!r} --moves {one.moves}"
+                print(f"    parley test {file.path} --sound {shown}")
+    if args.json:
+        print_json({"seed": args.seed, "tries": args.search, "found": found})
+    else:
+        few = f"{args.search} timings each, seed {args.seed}"
+        print(f"{len(found)} of {tried} scenarios fail with other timings ({few})")
+    return 1 if found else 0
 
 
 def _files(given: list[Path]) -> list[Path]:

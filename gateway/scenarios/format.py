@@ -24,6 +24,11 @@ KINDS = (
     "said_twice",
     "done_twice",
     "state_mismatch",
+    "timeout",
+    "unanswered",
+    "not_stopped",
+    "stopped_for_sound",
+    "cut_off",
     "error",
 )
 """Why a scenario fails; reports and scripts may rely on these words."""
@@ -58,14 +63,29 @@ class Expect:
     "in this order; others may stand between"
     absent: bool = False
     "no such event: no answer, none of these calls, or no call at all"
+    within_ms: Annotated[int, Meta(ge=1)] | None = None
+    "with sound: how long after the caller's last word the response is heard at the latest"
 
     def __post_init__(self) -> None:
         if self.event == "response" and self.calls:
             raise ValueError("calls are expected of a function_call")
         if self.event == "function_call" and (self.text_contains or self.text_excludes):
             raise ValueError("text is expected of a response")
+        if self.within_ms is not None and (self.event != "response" or self.absent):
+            raise ValueError("within_ms is expected of a response that comes")
         if self.event == "function_call" and not self.calls and not self.absent:
             raise ValueError("calls is missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """What the caller does over the agent's answer, without wanting the floor; only with sound."""
+
+    kind: Literal["backchannel", "cough"]
+    at_ms: Annotated[int, Meta(ge=0)]
+    "after the answer was first heard"
+    text: str = ""
+    "of a backchannel; empty: mhm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +100,8 @@ class Turn:
     expect: tuple[Expect, ...] = ()
     broken: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     "from here on: what tools answer in place of their own"
+    sounds: tuple[Sound, ...] = ()
+    "over the answer to this turn"
     line: int = 0
     "in the file"
 
@@ -109,6 +131,8 @@ class Scenario:
     "whether the agent hung up; left out: it does not matter"
     runs: Annotated[int, Meta(ge=1, le=100)] = 1
     "every one of which must pass"
+    sound: bool = True
+    "false: it is about words alone, and not held with sound"
     line: int = 0
 
 
@@ -177,7 +201,9 @@ class _Reader:
         return self._made(Scenario, {**given, "line": _line(node)}, node, table)
 
     def _turn(self, node: yaml.Node) -> Turn | None:
-        table = self._table(node, ("user", "heard", "again", "expect", "broken"), "a turn")
+        table = self._table(
+            node, ("user", "heard", "again", "expect", "broken", "sounds"), "a turn"
+        )
         given = {name: self._value(each) for name, each in table.items() if name != "expect"}
         listed = self._list(table["expect"], "expect", node) if "expect" in table else []
         expects = [self._expect(each) for each in listed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,6 +29,12 @@ def show(results: Sequence[Result], console: Console) -> None:
     failed = sum(not each.passed for each in results)
     seconds = sum(each.seconds for each in results)
     console.print(f"{len(results) - failed} of {len(results)} scenarios passed in {seconds:.1f} s")
+
+
+def show_figures(figures: Mapping[str, float | None], console: Console) -> None:
+    """Print what was measured of all calls together."""
+    for name, value in figures.items():
+        console.print(f"{name:<24}{'-' if value is None else f'{value:.3f}'}")
 
 
 def as_json(results: Sequence[Result]) -> list[dict[str, object]]:

@@ -91,7 +91,7 @@ async def _hold(
         folder,
         caller=scenario.caller,
         variables=scenario.variables,
-        began=_began(scenario, agent),
+        began=began_of(scenario, agent),
         model=model,
     )
     failures: list[Failure] = []
@@ -125,7 +125,8 @@ async def _hold(
     return failures, transcript
 
 
-def _began(scenario: Scenario, agent: Agent) -> datetime:
+def began_of(scenario: Scenario, agent: Agent) -> datetime:
+    """Return when a call of the scenario begins."""
     zone = ZoneInfo(agent.file.hours.timezone)
     if scenario.began is None:
         return TUESDAY.replace(tzinfo=zone)

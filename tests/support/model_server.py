@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.backends.session import SessionBackend
 from gateway.events import BackendTurn, CallInfo, Entry, Respond
+from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
-from tests.support.virtual_time import run
 
 LOOKUP = ToolSpec("lookup", "Look up.", {"type": "object", "properties": {}})
 

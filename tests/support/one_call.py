@@ -17,6 +17,7 @@ from gateway.events import (
     CallInfo,
     TimePassed,
 )
+from gateway.plumbing.virtual_time import START, run
 from gateway.ports import Backend, BackendStart, BackendTraits
 from media.codec import WireForm
 from media.frame import AudioFrame
@@ -31,7 +32,6 @@ from tests.support.cascade_call import (
     WatchedCall,
 )
 from tests.support.cascade_parts import FRAME, RATE
-from tests.support.virtual_time import START, run
 
 
 class Telephone(FakeLeg):

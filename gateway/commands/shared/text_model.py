@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gateway.backends.cascade.ports import LanguageModel
 
 
-def model_of(agent: Agent) -> Callable[[], LanguageModel]:
+def model_of(agent: Agent, *, sound: bool = False) -> Callable[[], LanguageModel]:
     """Find what makes the agent's language model; raise ValueError where it has none in text."""
     from gateway.backends.cascade.parts import language_model
     from gateway.scenarios.text_call import scripted
@@ -21,5 +21,7 @@ def model_of(agent: Agent) -> Callable[[], LanguageModel]:
         raise ValueError(f"{agent.name} has a {choice.kind} backend, which does not talk in text")
     if choice.model.get("kind", "scripted") == "scripted":
         return lambda: scripted(agent)
+    if sound:  # time is virtual there, and no server waits for it
+        raise ValueError(f"{agent.name} has no scripted model, which --sound needs")
     made = language_model(agent, os.environ, choice.model, "backend.model")
     return lambda: made

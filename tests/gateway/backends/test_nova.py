@@ -33,11 +33,11 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
+from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 from media.frame import AudioFrame
 from tests.support.bedrock_order import InputOrder
 from tests.support.model_server import LOOKUP
-from tests.support.virtual_time import run
 
 SOUND = b"\x01\x02" * 80
 

@@ -28,10 +28,10 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
+from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 from media.frame import AudioFrame
 from tests.support.realtime_server import Answer, FakeRealtime
-from tests.support.virtual_time import run
 
 LOOKUP = ToolSpec("lookup", "Look up.", {"type": "object", "properties": {}})
 

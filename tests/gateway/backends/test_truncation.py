@@ -16,12 +16,12 @@ from gateway.call.pacer import Pacer
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import CallerClaimed, CallerTurnEnded
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
+from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place
 from tests.gateway.lines.twilio.harness import far_end, serving
 from tests.support.cascade_call import LineBook, Log, ToldHearing, Tools
 from tests.support.realtime_server import Answer, FakeRealtime
 from tests.support.telephone import Telephone
-from tests.support.virtual_time import run
 from turn.events import FloorClaimed, SpeechStarted, TurnEnded
 
 CUT_INS = 50

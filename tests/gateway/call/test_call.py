@@ -20,6 +20,7 @@ from gateway.events import (
     TimePassed,
 )
 from gateway.plumbing.fence import fenced_task
+from gateway.plumbing.virtual_time import START
 from gateway.ports import BackendStart
 from media.codec import WireForm
 from media.frame import AudioFrame
@@ -28,7 +29,6 @@ from tests.support.cascade_call import (
 )
 from tests.support.cascade_parts import FRAME, RATE
 from tests.support.one_call import Line, Silence, make
-from tests.support.virtual_time import START
 
 
 async def test_a_call_that_breaks_ends_alone_and_the_clock_of_the_others_goes_on():

@@ -28,10 +28,10 @@ from gateway.backends.cascade.ports import (
 )
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.plumbing.fence import fenced_task
+from gateway.plumbing.virtual_time import run
 from media.playout import Chunk
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
-from tests.support.virtual_time import run
 
 SETTINGS = ConversationSettings(lines=FixedLines(greeting="Hello."))
 LONG = ConversationSettings(lines=FixedLines(greeting="one two three four five " * 20))

@@ -10,8 +10,8 @@ import pytest
 import uvloop
 
 from gateway.call.pacer import BUSY, PASSES, RESTS, Pacer
+from gateway.plumbing.virtual_time import VirtualTimeLoop, run
 from media.frame import FRAME_SECONDS
-from tests.support.virtual_time import VirtualTimeLoop, run
 
 
 class Leg:

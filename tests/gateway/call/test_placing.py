@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gateway.doors.allowance import Allowance
 from gateway.events import Transfer
+from gateway.plumbing.virtual_time import START
 from tests.support.one_call import Line
-from tests.support.virtual_time import START
 
 
 def test_a_transfer_is_not_placed_when_there_were_as_many_as_may_be() -> None:

@@ -15,10 +15,10 @@ from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.events import CallInfo
 from gateway.lines.sip.admission import rejection
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
+from gateway.plumbing.virtual_time import run
 from gateway.ports import Refusal
 from tests.support.cascade_call import FakeLeg
 from tests.support.one_call import make
-from tests.support.virtual_time import run
 
 Story = Callable[[Switchboard, Pacer, asyncio.Event, asyncio.Event], Any]
 

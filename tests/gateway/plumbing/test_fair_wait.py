@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gateway.plumbing.fair_wait import GRACE_SECONDS, FairWait
-from tests.support.virtual_time import VirtualTimeLoop
+from gateway.plumbing.virtual_time import VirtualTimeLoop
 
 
 async def test_a_wait_ends_when_it_is_over_and_not_when_it_is_called_off() -> None:

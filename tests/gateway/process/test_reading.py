@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 
 from gateway.agents.library import AgentLibrary
 from gateway.agents.loading import Agent
+from gateway.plumbing.virtual_time import run
 from gateway.process.reading import LOOK_SECONDS, READ_SECONDS, Reading
-from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.live
 """Real threads hang in here, and what they hold up is seen in real time."""

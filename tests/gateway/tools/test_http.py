@@ -14,12 +14,12 @@ import pytest
 
 from gateway.events import CallInfo, Json
 from gateway.plumbing.trace_context import traceparent
+from gateway.plumbing.virtual_time import run as in_virtual_time
 from gateway.ports import ToolSpec
 from gateway.tools.context import ToolContext, ToolFailed, Uncertain
 from gateway.tools.endpoints import HttpEndpoint
 from gateway.tools.http import LIMIT, HttpTool
 from gateway.tools.store import Store
-from tests.support.virtual_time import run as in_virtual_time
 
 CONTEXT = ToolContext(CallInfo("c1", "test", "a"), datetime(2025, 12, 2, tzinfo=UTC), key="k1")
 READ = ToolSpec("look", "", {})

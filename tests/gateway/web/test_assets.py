@@ -14,8 +14,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from gateway.plumbing.virtual_time import run
 from gateway.web.assets import FOLDER, widget_assets, widget_routes
-from tests.support.virtual_time import run
 
 WIDGET = FOLDER / "widget"
 MOST = 25 * 1024

@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from gateway.plumbing.starting import bind
+from gateway.plumbing.virtual_time import run
 from gateway.web.door import Door, Patience
-from tests.support.virtual_time import run
 
 PATIENCE = Patience(idle_connections=3)
 

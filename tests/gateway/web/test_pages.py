@@ -15,12 +15,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from gateway.doors.owner import bearer
+from gateway.plumbing.virtual_time import run
 from gateway.web.feed import Feed
 from gateway.web.pages import LineStatus, Pages, Status
 from gateway.web.settings import WebSettings
 from tests.gateway.web.test_call_stories import STORY
 from tests.support.owner import DOORS, OWNER
-from tests.support.virtual_time import run
 
 STATUS = Status((LineStatus("webrtc", "ready", "with tokens", 1),), ("desk",), "desk", 1, 5, 2)
 

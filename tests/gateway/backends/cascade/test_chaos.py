@@ -21,13 +21,13 @@ from gateway.backends.cascade.voices.deepgram import Aura, DeepgramVoiceSettings
 from gateway.backends.cascade.voices.openai_speech import OpenAISpeech, SpeechSettings
 from gateway.backends.cascade.voices.streaming import StreamingVoice
 from gateway.call.settings import ConversationSettings
+from gateway.plumbing.virtual_time import run
 from gateway.ports import ToolSpec
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import Sentences
 from tests.support.chat_server import FakeChat, Say
 from tests.support.deepgram_server import FakeDeepgram
 from tests.support.sound_server import FakeSound
-from tests.support.virtual_time import run
 
 LOOKUP = ToolSpec("lookup", "Look up.", {"type": "object", "properties": {}})
 SETTINGS = ConversationSettings(tools=(LOOKUP,), instructions="Be kind.")

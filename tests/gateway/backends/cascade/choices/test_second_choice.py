@@ -22,9 +22,9 @@ from gateway.backends.cascade.ports import (
     TextDelta,
     Transcript,
 )
+from gateway.plumbing.virtual_time import run
 from media.frame import AudioFrame
 from tests.support.cascade_parts import RATE, ClauseTones, LevelRecogniser, Sentences, speech
-from tests.support.virtual_time import run
 
 REQUEST = ModelRequest("c1", "Be kind.", ())
 TEXT = "Thank you, that is fine. We open at nine in the morning. We close at five."

@@ -18,9 +18,9 @@ from gateway.backends.cascade.ports import (
     ToolDelta,
 )
 from gateway.events import Entry
+from gateway.plumbing.virtual_time import run
 from gateway.ports import ToolSpec
 from tests.support.chat_server import FakeChat, Say
-from tests.support.virtual_time import run
 
 LOOKUP = ToolSpec("lookup", "Look up.", {"type": "object", "properties": {}})
 

@@ -14,11 +14,11 @@ from gateway.backends.cascade.models.openai_compatible import OpenAICompatibleMo
 from gateway.backends.cascade.models.prompt import CUT
 from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.call.settings import ConversationSettings
+from gateway.plumbing.virtual_time import run
 from gateway.ports import ToolSpec
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
 from tests.support.chat_server import FakeChat, Say, unanswered
-from tests.support.virtual_time import run
 
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
 LOOKUP = ToolSpec("lookup", "Look up.", SCHEMA, "read")

@@ -21,7 +21,7 @@ from gateway.backends.cascade.ports import (
     ToolDelta,
 )
 from gateway.events import Entry, Json
-from tests.support.virtual_time import run
+from gateway.plumbing.virtual_time import run
 
 (SCRIPT,) = AgentLibrary(shipped()).get("workshop").scripts.values()
 

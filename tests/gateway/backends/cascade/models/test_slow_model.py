@@ -11,11 +11,11 @@ from gateway.backends.cascade.models.settings import OpenAIModelSettings
 from gateway.backends.cascade.voices.openai_speech import OpenAISpeech, SpeechSettings
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import AgentAudio, ReplyText
+from gateway.plumbing.virtual_time import run
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import LevelRecogniser, Sentences
 from tests.support.chat_server import FakeChat, Say
 from tests.support.sound_server import FakeSound
-from tests.support.virtual_time import run
 from tts.clauses import ClauseCutter
 
 SLOW = Say(

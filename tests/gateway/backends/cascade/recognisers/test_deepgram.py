@@ -13,12 +13,12 @@ from gateway.backends.cascade.recognisers.deepgram_flux import DeepgramFlux, Dee
 from gateway.backends.cascade.recognisers.deepgram_nova import DeepgramNova, DeepgramNovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamedSound, StreamingRecogniser
 from gateway.events import CallInfo
+from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import FRAME, RATE, ClauseTones, Sentences, speech
 from tests.support.deepgram_server import FakeDeepgram
-from tests.support.virtual_time import run
 
 HINTS = ("Harbor Motors", "brake pads")
 

@@ -14,10 +14,10 @@ from gateway.backends.cascade.recognisers.transcriptions import (
     wav,
 )
 from gateway.backends.cascade.recognisers.turnwise import TurnwiseRecogniser
+from gateway.plumbing.virtual_time import run
 from media.frame import AudioFrame
 from tests.support.cascade_parts import RATE, speech
 from tests.support.sound_server import FakeSound
-from tests.support.virtual_time import run
 
 
 def heard(

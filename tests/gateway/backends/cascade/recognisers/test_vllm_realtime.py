@@ -11,8 +11,8 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.backends.cascade.recognisers.turnwise import Question
 from gateway.backends.cascade.recognisers.vllm_realtime import VllmRealtime, VllmRealtimeSettings
+from gateway.plumbing.virtual_time import run
 from tests.support.cascade_parts import RATE, Sentences, sentence_of, speech
-from tests.support.virtual_time import run
 
 
 class FakeVllm:

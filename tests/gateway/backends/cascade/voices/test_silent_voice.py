@@ -14,9 +14,9 @@ from gateway.call.saying import RENDER_SECONDS, Saying
 from gateway.call.tasks import Tasks
 from gateway.events import BackendLost, PlayoutDry, Record, UtteranceEnded
 from gateway.log_events import FaultLogged
+from gateway.plumbing.virtual_time import run
 from tests.support.cascade_call import Caller, LineBook, Parts, RenderedLine
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
-from tests.support.virtual_time import run
 
 LIMIT = CascadeSettings().voice_seconds
 

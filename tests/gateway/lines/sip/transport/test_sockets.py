@@ -12,7 +12,7 @@ from gateway.lines.sip.transactions.hop import Hop
 from gateway.lines.sip.transport.guard import Guard
 from gateway.lines.sip.transport.sockets import STALLED_SECONDS, Transports
 from gateway.plumbing.starting import StartFailed
-from tests.support.virtual_time import run
+from gateway.plumbing.virtual_time import run
 
 OPTIONS = b"OPTIONS sip:here SIP/2.0\r\nContent-Length: 0\r\n\r\n"
 

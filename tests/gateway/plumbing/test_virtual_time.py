@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.support import virtual_time
+from gateway.plumbing import virtual_time
 
 
 def test_an_hour_takes_no_time_and_timers_fire_in_order() -> None:

@@ -38,21 +38,27 @@ class JumpingSelector(selectors.BaseSelector):
         self._busy = busy
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        """Watch a file."""
         return self._real.register(fileobj, events, data)
 
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        """Watch it no more."""
         return self._real.unregister(fileobj)
 
     def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        """Watch a file for something else."""
         return self._real.modify(fileobj, events, data)
 
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        """Give what is watched."""
         return self._real.get_map()
 
     def close(self) -> None:
+        """Let go of the platform's selector."""
         self._real.close()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Give what is ready; else jump to where the wait would end."""
         ready = self._real.select(0)
         if ready or timeout == 0:
             return ready
@@ -86,6 +92,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(self._jumping)
 
     def time(self) -> float:
+        """Give the virtual time."""
         return self._jumping.now
 
     def block(self, seconds: float) -> None:
@@ -95,7 +102,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def _is_busy(self) -> bool:
         return self._working > 0 or any(busy() for busy in self._outside)
 
-    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> Any:
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., T], *args: Any
+    ) -> Any:
+        """Run in a thread; no time passes until it is done."""
         future = super().run_in_executor(executor, func, *args)
         self._working += 1
         future.add_done_callback(self._worked)
@@ -105,6 +115,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._working -= 1
 
     async def shutdown_default_executor(self, *args: Any, **kwargs: Any) -> None:
+        """End the threads."""
         self._working += 1  # its time-out (Python 3.12) must not be jumped over
         try:
             await super().shutdown_default_executor(*args, **kwargs)
