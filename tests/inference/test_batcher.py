@@ -9,12 +9,12 @@ from typing import TypeVar
 
 import pytest
 
+from gateway.plumbing import virtual_time
 from inference import Refused
 from inference.batch import BatchSettings
 from inference.batcher import Answer, Batcher, answers
 from inference.errors import Broke
 from inference.pool import Workers
-from tests.support import virtual_time
 
 T = TypeVar("T")
 

@@ -18,10 +18,10 @@ from gateway.caller.report import CallReport
 from gateway.caller.sound import Recording, recording
 from gateway.events import CallerGone, CallerKey
 from gateway.lines.twilio.settings import TwilioSettings
+from gateway.plumbing import virtual_time
 from gateway.ports import Refusal
 from tests.gateway.caller.agent import Agent, Manners, tone
 from tests.gateway.lines.twilio.harness import serving
-from tests.support import virtual_time
 
 SILENCE = bytes(2 * 4000)
 NEAR = 0.021

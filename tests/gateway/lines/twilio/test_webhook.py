@@ -13,9 +13,9 @@ from twilio.request_validator import RequestValidator
 from gateway.doors.owner import bearer
 from gateway.lines.twilio.settings import TwilioSettings
 from gateway.log_events import CallRefusedLogged
+from gateway.plumbing import virtual_time
 from gateway.ports import Refusal
 from tests.gateway.lines.twilio.harness import FakeAnswer, far_end, log_lines, serving
-from tests.support import virtual_time
 from tests.support.owner import OWNER
 
 FORM = {"CallSid": "CA1", "AccountSid": "AC1", "From": "+4930", "To": "+4940"}
