@@ -61,6 +61,17 @@ class RecordingSettings:
     folder: Path = Path("recordings")
     group_reads: bool = False
     "new files may be read by their group as well as by their owner"
+    journal: bool = False
+    """with `enabled`: beside each recording, what `parley replay` needs to run the call again; some
+    30 MB an hour of talking"""
+    journal_hidden: bool = False
+    """write into it also what `log.mask` hides; without that a call whose words are hidden can be
+    replayed with `--words` alone"""
+
+    def __post_init__(self) -> None:
+        """Refuse a journal of a call that may not be recorded: it holds the sound too."""
+        if self.journal and not self.enabled:
+            raise ValueError("journal = true needs enabled = true: a journal holds the sound too")
 
 
 @dataclass(frozen=True, slots=True)

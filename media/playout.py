@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from media.codec import WireForm
 from media.farside import FarSide, Flight, Utterance
@@ -43,6 +45,21 @@ FIRST_MARK_GRACE = 0.25
 """The same for the very first mark, while the delay of the path is only assumed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a ledger is begun with beside its wire form; `Playout` says what each is."""
+
+    lead: int
+    frame: int | None
+    latency: float
+    basis: Basis
+    clears: bool | None
+
+
+Overhear = Callable[[str, tuple[float | None, ...]], None]
+"""Told which of the ledger's methods the line called about the far side, and with what."""
+
+
 class Playout:
     """Decides what leaves when, and knows what was heard; it never touches the wire.
 
@@ -68,6 +85,8 @@ class Playout:
         cannot (None: a line of basis `sent`), what has left will be heard, whatever comes.
         """
         self.form = form
+        self.terms = Terms(lead, frame, latency, basis, clears)
+        "as it was begun; another one made of them behaves alike"
         self.basis: Basis = basis
         self.generation = 1
         self.frame = frame or round(form.rate * FRAME_SECONDS)
@@ -90,6 +109,8 @@ class Playout:
         self._holders: frozenset[Holder] = frozenset()
         "who lets nothing leave; sound goes on when none is left"
         self._wet = False
+        self.overhear: Overhear | None = None
+        "is told what the far side says, before it counts"
 
     # --- what comes in -----------------------------------------------------------------------
 
@@ -196,18 +217,24 @@ class Playout:
 
     def acknowledge(self, mark: Mark, now: float) -> None:
         """Take an echoed mark; those of older generations were not heard and are ignored."""
+        if self.overhear is not None:
+            self.overhear("acknowledge", (mark.generation, mark.utterance, mark.end, now))
         whose = self._open.get(mark.utterance)
         if mark.generation == self.generation and whose is not None and mark.end <= whose.sent:
             self._far.acknowledge(whose, mark.end, now)
 
     def report(self, utterance: int, heard: int, now: float, error: int) -> None:
         """Take a position that the far side itself measured, right within `error` samples."""
+        if self.overhear is not None:
+            self.overhear("report", (utterance, heard, now, error))
         whose = self._open.get(utterance)
         if whose is not None:
             self._far.report(whose, heard, now, error)
 
     def set_latency(self, seconds: float, error: float | None = None) -> None:
         """Take a better figure of the one-way delay, from an RTCP round trip for example."""
+        if self.overhear is not None:
+            self.overhear("set_latency", (seconds, error))
         self._far.assume(seconds, error)
 
     def measure(self, latency: float, error: float) -> None:
@@ -215,6 +242,8 @@ class Playout:
 
         What was sent already stays where it is; what follows is expected to take as long.
         """
+        if self.overhear is not None:
+            self.overhear("measure", (latency, error))
         self._far.measured(latency, error)
 
     def heard(self, utterance: int, now: float) -> Position:

@@ -18,6 +18,7 @@ from gateway.call.answering import Answering
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.vocabulary import Effect, Event
+from gateway.call.course import Course, LoopCourse
 from gateway.call.faults import Faults
 from gateway.call.flood import Floods
 from gateway.call.hearing import Hearing
@@ -40,6 +41,7 @@ from gateway.events import (
     Draft,
     DropDraft,
     Duck,
+    EndAsked,
     EndUtterance,
     Flush,
     HangUp,
@@ -58,6 +60,7 @@ from gateway.events import (
     SwitchBackend,
     TimePassed,
     Transfer,
+    TransferAsked,
     TransferEnded,
     Truncate,
 )
@@ -104,6 +107,7 @@ class Call:
         call_log: CallLog,
         track: Track | None = None,
         may_place: Callable[[], bool] = lambda: True,
+        course: Course | None = None,
     ) -> None:
         """`may_place` counts one more call that this machine places."""
         state = conversation.state
@@ -114,6 +118,7 @@ class Call:
         self._log = call_log
         self._track = track
         self._may_place = may_place
+        self._course = course or LoopCourse()
         self._tasks = Tasks(WRITES_SECONDS)
         self._answering = Answering(
             backends,
@@ -167,6 +172,7 @@ class Call:
         """Put on the wire what is due."""
         if self._mouth.silent or self._over.is_set():
             return
+        self._course.sending(now)
         try:
             self._mouth.send(now)
         except BaseException:  # fence: one broken call must not stop the clock of the others
@@ -176,6 +182,7 @@ class Call:
         """Hear silence where nothing came, notice what was heard and what was waited for."""
         if (self._mouth.silent and now < self._look_at) or self._over.is_set():
             return
+        self._course.ticking(now)
         try:
             self._tick(now)
         except BaseException:  # fence: one broken call must not stop the clock of the others
@@ -201,6 +208,7 @@ class Call:
         """Take an event: what it leads to is done before this returns, in order."""
         if self._over.is_set():
             return
+        self._course.posted(event)
         self._inbox.append(event)
         if len(self._inbox) > 1:
             return  # one is being handled: this one follows it
@@ -257,8 +265,9 @@ class Call:
             self._over.set()
             self.leg.hang_up("internal error")
 
-    def end(self, event: Event) -> None:
+    def end(self, event: EndAsked | TransferAsked) -> None:
         """End the call from outside (drain, operator)."""
+        self._course.asked(event)
         self.post(event)
 
     # --- effects -----------------------------------------------------------------------------
@@ -324,4 +333,4 @@ class Call:
             self._log.write(told)
 
     def _now(self) -> float:
-        return asyncio.get_running_loop().time()
+        return self._course.now()

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import structlog
 
+from gateway.call.assembly import Parts, assemble
 from gateway.call.call import Call
-from gateway.call.caller_stream import ContinuousStream
-from gateway.call.conversation.machine import Conversation
-from gateway.call.hearing import Hearing
-from gateway.call.senses import Echo, VoiceStream
+from gateway.call.senses import VoiceStream
 from gateway.call.track import Track
 from gateway.config import RecordingSettings
 from gateway.doors.allowance import Allowance
 from gateway.log_events import FaultLogged, RecoveredLogged
 from gateway.observe.journal import CallLog, Journal
-from gateway.ports import BackendStart, BackendTraits, Leg
+from gateway.ports import Leg
 from gateway.process.ready_agent import Agents
-from media.echo import EchoReference
-from media.frame import Samples
+from gateway.replay.diary import Diary, as_file
 from media.recording import Recorder
 from turn.events import VoiceScored
 from turn.semantic import TurnAssessor
@@ -29,9 +27,6 @@ from turn.taking import TurnTaking
 from turn.vad import Voices
 
 log = structlog.get_logger("exchange")
-
-UNKNOWN = BackendTraits()
-"""What is assumed of a backend until it is made, a moment later."""
 
 
 class CallFactory:
@@ -46,7 +41,9 @@ class CallFactory:
         recording: RecordingSettings,
         recorder: Recorder | None,
         allowance: Allowance,
+        diary: Diary | None = None,
     ) -> None:
+        """`diary` keeps what is needed to run a call again."""
         self._staff = staff
         self._voices = voices
         self._assessor = assessor
@@ -54,51 +51,34 @@ class CallFactory:
         self._recording = recording
         self._recorder = recorder
         self._allowance = allowance
+        self._diary = diary
 
     def make(self, leg: Leg) -> Call:
         """Make the call of a leg that was just answered."""
         info = leg.info
         engaged = self._staff.engage(info.agent)
-        stream = ContinuousStream(info.rate, leg.behind)
         note = engaged.note(info)
-        known = () if note is None else (note,)
-        conversation = Conversation(info, engaged.conversation, UNKNOWN, known)
         assessor = self._assessor if engaged.turns.profile.means != "silence" else None
-        hearing = Hearing(
-            stream,
-            self._open_voice(info.rate),
-            assessor.open(info.rate, stream.recent) if assessor is not None else None,
-            TurnTaking(info.rate, engaged.turns),
-            echo=None if leg.cancels_echo else self._echo(leg),
-            fixed=engaged.turns.profile.means == "silence",
-        )
-
-        def start(of: Conversation) -> BackendStart:
-            return BackendStart(
-                info,
-                engaged.conversation.instructions,
-                engaged.conversation.tools,
-                of.state.history.entries(),
-                engaged.hints,
-                of.state.speech.new_id,
-                of.state.history.entries,
-            )
-
-        now = asyncio.get_running_loop().time()
-        call_log = self._journal.bind(info.call_id, now)
-        return Call(
+        call_log = self._journal.bind(info.call_id, asyncio.get_running_loop().time())
+        parts = Parts(
             leg,
-            conversation,
-            hearing,
-            stream,
+            engaged.conversation,
+            engaged.turns,
+            TurnTaking(info.rate, engaged.turns),
+            self._open_voice(info.rate),
+            None if assessor is None else partial(assessor.open, info.rate),
             engaged.backend,
-            start,
             engaged.lines,
             engaged.tools(info, leg.page),
             call_log,
+            () if note is None else (note,),
+            engaged.hints,
             self._track(leg, call_log),
             self._may_place,
         )
+        if self._diary is not None:
+            parts = self._diary.keep(parts, call_log)
+        return assemble(parts)
 
     def _may_place(self) -> bool:
         return self._allowance.take(asyncio.get_running_loop().time())
@@ -106,14 +86,10 @@ class CallFactory:
     def _open_voice(self, rate: int) -> Callable[[Callable[[VoiceScored], None]], VoiceStream]:
         return lambda hear: self._voices.open(rate, hear)
 
-    def _echo(self, leg: Leg) -> Callable[[Callable[[int, int], Samples]], Echo]:
-        return lambda came: EchoReference(leg.playout.form, came)
-
     def _track(self, leg: Leg, call_log: CallLog) -> Track | None:
         if self._recorder is None or not self._recording.enabled:
             return None
-        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in call_log.call)
-        path = Path(self._recording.folder) / f"{name}.wav"
+        path = Path(self._recording.folder) / f"{as_file(call_log.call)}.wav"
 
         def told(reason: str) -> None:
             """Tell of it on the recorder's thread: the log takes lines from any."""

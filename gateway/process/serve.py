@@ -42,6 +42,7 @@ from gateway.process.reloading import adopted, differences, tell
 from gateway.process.signals import Stopping
 from gateway.process.site import site
 from gateway.process.watchdog import Watchdog
+from gateway.replay.diary import Diary
 from inference.runtime import Runtime
 from inference.scheduling import LOOP_SLICE, ask_for_slices
 from media.recording import Recorder
@@ -82,7 +83,7 @@ def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
 async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) -> None:
     stopping, fleet, runtime = Stopping.by_signals(), join(), Runtime(settings.runtime)
     sockets = fleet.sockets(settings)
-    recorder, registry = Recorder() if settings.recording.enabled else None, Registry(FAMILIES)
+    (recorder, diary), registry = _recording(settings), Registry(FAMILIES)
     journal = await _journal(settings, owner, fleet, registry)
     try:
         voices, assessor = _ears(settings, runtime)
@@ -91,7 +92,7 @@ async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) ->
         doors = _doors(settings, owner, fleet.seat)
         pacer, watchdog = Pacer(time.sleep), Watchdog(journal.process)
         make = CallFactory(
-            crew, voices, assessor, journal, settings.recording, recorder, doors.allowance
+            crew, voices, assessor, journal, settings.recording, recorder, doors.allowance, diary
         ).make
         switchboard = Switchboard(
             pacer, make, crew.knows, _admission(settings), journal.process.write
@@ -128,9 +129,19 @@ async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) ->
                 part.stop()
             _cancel(keeping, standing)
     finally:
-        if recorder is not None:
-            recorder.close()  # first: what it could not write is told in the log
+        for kept in (recorder, diary):
+            if kept is not None:
+                kept.close()  # first: what could not be written is told in the log
         journal.close()
+
+
+def _recording(settings: Settings) -> tuple[Recorder | None, Diary | None]:
+    """Make what keeps the calls, as far as that is wanted."""
+    chosen = settings.recording
+    return (
+        Recorder() if chosen.enabled else None,
+        Diary(settings) if chosen.journal else None,
+    )
 
 
 async def _journal(settings: Settings, owner: Owner, fleet: Fleet, registry: Registry) -> Journal:

@@ -109,7 +109,7 @@ class Loudness:
 
 
 @dataclass
-class _SameWords:
+class SameWords:
     """In the place of a recogniser: whatever is said, these are its words."""
 
     text: str
@@ -144,13 +144,13 @@ class _SameStream:
 
 
 @dataclass
-class _Answers:
+class OneAnswer:
     """In the place of a language model: one sentence, after some thought."""
 
     seconds: float = 0.3
     asked: list[ModelRequest] = field(default_factory=list)
 
-    def elsewhere(self) -> _Answers:
+    def elsewhere(self) -> OneAnswer:
         return self
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -159,7 +159,7 @@ class _Answers:
         yield TextDelta("We open at nine and close at six.")
 
 
-class _Scales:
+class Scales:
     """In the place of a voice."""
 
     async def speak(
@@ -171,7 +171,7 @@ class _Scales:
         yield SpeechChunk(scale(rate), " ".join(said), words)
 
 
-class _ScaleLines(LineBook):
+class ScaleLines(LineBook):
     """Fixed lines, sung too."""
 
     def ready(self, text: str, rate: int) -> RenderedLine:
@@ -184,7 +184,7 @@ class Whole:
 
     call: WatchedCall
     log: Log
-    model: _Answers
+    model: OneAnswer
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -221,7 +221,7 @@ class WholeCalls:
 
     def begin(self, leg: Leg) -> None:
         """Hold a call."""
-        model, log, info = _Answers(), Log(), leg.info
+        model, log, info = OneAnswer(), Log(), leg.info
         stream = ContinuousStream(info.rate, leg.behind)
         conversation = Conversation(info, self.settings, BackendTraits())
 
@@ -239,9 +239,9 @@ class WholeCalls:
             conversation,
             Hearing(stream, voice, None, TurnTaking(info.rate)),
             stream,
-            lambda name: Cascade(_SameWords(self._words), model, _Scales()),
+            lambda name: Cascade(SameWords(self._words), model, Scales()),
             start,
-            _ScaleLines(),
+            ScaleLines(),
             Tools(),
             log,
         )
