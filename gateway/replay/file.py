@@ -58,8 +58,6 @@ class CallJournal:
     path: Path
     header: Header
     records: tuple[AnyRecord, ...]
-    encoded: tuple[bytes, ...]
-    "each record as it stands in the file"
     cut: str
     "why it ends before the call did; empty: it does not"
 
@@ -108,7 +106,7 @@ def read(path: Path) -> CallJournal:
         records = tuple(decode(each) for each in encoded[1:])
     except (msgspec.DecodeError, ValueError) as error:
         raise JournalError(f"{path}: a record cannot be understood: {error}") from None
-    return CallJournal(path, header, records, tuple(encoded[1:]), _cut(records, blocks.problem))
+    return CallJournal(path, header, records, _cut(records, blocks.problem))
 
 
 def _header(path: Path, data: bytes) -> Header:

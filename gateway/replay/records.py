@@ -158,7 +158,7 @@ class Opened(Record, frozen=True, tag="Opened"):
     """A backend was made."""
 
     name: str
-    traits: dict[str, bool]
+    traits: dict[str, bool | float | None]
 
 
 class Said(Record, frozen=True, tag="Said"):

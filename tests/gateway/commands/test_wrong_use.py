@@ -155,6 +155,8 @@ TABLE = [
     ("say", WRONG, "the following arguments are required: TEXT, -o/--output"),
     ("test", WRONG, "the following arguments are required: FILE.yaml"),
     ("talk nobody", WRONG, "nobody"),
+    ("replay", WRONG, "the following arguments are required: CALL"),
+    ("replay nowhere", FAILED, "nowhere"),
     ("test nowhere.yaml", WRONG, "nowhere.yaml: No such file or directory"),
     ("say hello", WRONG, "the following arguments are required: -o/--output"),
     ("say hello -o name", WRONG, "-o: name has no ending; allowed are .wav and .flac"),
