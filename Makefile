@@ -115,6 +115,10 @@ PROVIDER ?= tensorrt
 bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PROVIDER=cuda)
 	@$(BIN)/python -m bench.gpu $(PROVIDER)
 
+.PHONY: replays
+replays: setup ## Hold 100 journaled calls in virtual time, and replay each twice without a difference
+	@$(BIN)/python -m bench.replays
+
 .PHONY: chat
 chat: setup ## Talk with the example agent in text
 	@$(BIN)/parley talk

@@ -23,8 +23,8 @@ from uvicorn.server import ServerState
 
 from gateway.agents.library import AgentLibrary, shipped
 from gateway.call.assembly import Parts
-from gateway.call.hearing import TurnStream
 from gateway.call.pacer import Pacer
+from gateway.call.senses import TurnStream
 from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.caller.place import CallOptions, parse_target, place_call
 from gateway.caller.plan import CallPlan
