@@ -78,7 +78,8 @@ def test_a_key_in_the_wrong_table_is_shown_its_place(tmp_path: Path) -> None:
 def test_a_name_unlike_any_other_is_told_what_there_is(tmp_path: Path) -> None:
     (said,) = refused(tmp_path, "[recording]\nxyzzy = 1\n")
     assert said.endswith(
-        "recording.xyzzy: there is no such setting; here are: enabled, folder, group_reads"
+        "recording.xyzzy: there is no such setting; here are: enabled, folder, group_reads,"
+        " journal, journal_hidden"
     )
 
 
