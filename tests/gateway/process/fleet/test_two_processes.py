@@ -129,11 +129,11 @@ async def test_a_killed_process_takes_its_own_calls_along_and_is_back(
         os.kill(before[0][0], signal.SIGKILL)
         while True:
             after = await loads(running, kept)
-            if len(after) == PROCESSES:
+            # For a moment the one that is lost still stands there, without its calls.
+            if len(after) == PROCESSES and after[0][0] != before[0][0]:
                 break
             await asyncio.sleep(0.05)
         assert after[1] == (other_pid, kept)
-        assert after[0][0] != before[0][0]
         again = group.create_task(call(lines[0], 1.0))
         other = group.create_task(call(lines[2], 1.0))
     assert [one.result().outcome for one in (again, other)] == [("caller", "done")] * 2
