@@ -30,7 +30,10 @@ async def _measure() -> None:
         path.write_text(CODE)
         home = Home(str(path), path.parent, {})
         process = ToolProcess(home)
-        apart = IsolatedTool(await asyncio.to_thread(home.describe, "who", ""), "who", process)
+        described = await asyncio.to_thread(home.describe, ["who"])
+        spec = described["who"].spec
+        assert spec is not None
+        apart = IsolatedTool(spec, "who", process)
         here = function_tool(found(str(path), module(str(path)), "who"))
         store = Store(Path(folder) / "store.sqlite")
         context = ToolContext(CallInfo("c", "bench", "a"), datetime.now(UTC))

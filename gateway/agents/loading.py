@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from gateway.tools.messages import message_tools
 from gateway.tools.modules import found, made, module
 from gateway.tools.page import PageTool
 from gateway.tools.toolbox import Tool
+from gateway.tools.wire import Described
 
 T = TypeVar("T")
 
@@ -153,7 +154,7 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
     """Make the tools that need no connection."""
     tools: dict[str, Tool] = {}
     modules: list[Path] = []
-    homes: dict[str, ToolProcess] = {}
+    homes = _Homes(path.parent, file.tools)
     for at, entry in enumerate(file.tools):
         try:
             tool = _tool(path.parent, entry, homes)
@@ -174,7 +175,7 @@ def _tools(path: Path, file: AgentFile, source: TomlFile) -> tuple[dict[str, Too
     return tools, modules
 
 
-def _tool(folder: Path, entry: ToolEntry, homes: dict[str, ToolProcess]) -> Tool | None:
+def _tool(folder: Path, entry: ToolEntry, homes: _Homes) -> Tool | None:
     """Make a tool that needs no connection and does not act on the call itself."""
     if entry.python:
         return _python(folder, entry, homes)
@@ -250,17 +251,44 @@ def as_wished(spec: ToolSpec, entry: ToolEntry) -> ToolSpec:
     )
 
 
-def _python(folder: Path, entry: ToolEntry, homes: dict[str, ToolProcess]) -> Tool:
+def _python(folder: Path, entry: ToolEntry, homes: _Homes) -> Tool:
     """Find a function; raise ValueError in words for the operator."""
     where, colon, name = entry.python.partition(":")
     if not colon:
         raise ValueError(f'python must be like "module:function", found "{entry.python}"')
-    where = str(folder / where) if where.endswith(".py") else where
     if entry.isolated:
-        home = Home(where, folder, taken_from_environment(entry.environment))
-        spec = as_wished(home.describe(name, entry.name), entry)
-        # One process for a file; what may know more of the machine has one of its own.
-        key = "\n".join((where, *sorted(entry.environment)))
-        return IsolatedTool(spec, name, homes.setdefault(key, ToolProcess(home)))
+        return homes.tool(entry)
+    where = str(folder / where) if where.endswith(".py") else where
     tool = made(where, found(where, module(where), name), entry.name)
     return replace(tool, spec=as_wished(tool.spec, entry))
+
+
+class _Homes:
+    """The processes of an agent's isolated functions: one for a file, and for what it may know."""
+
+    def __init__(self, folder: Path, entries: Sequence[ToolEntry]) -> None:
+        self._folder = folder
+        self._wanted: dict[tuple[str, ...], list[str]] = {}
+        for entry in entries:
+            if entry.isolated:
+                name = entry.python.partition(":")[2]
+                self._wanted.setdefault(self._key(entry), []).append(name)
+        self._asked: dict[tuple[str, ...], tuple[ToolProcess, dict[str, Described]]] = {}
+
+    def tool(self, entry: ToolEntry) -> IsolatedTool:
+        """Make a tool of a function; raise ValueError in words for the operator."""
+        where, _, name = entry.python.partition(":")
+        key = self._key(entry)
+        if key not in self._asked:
+            where = str(self._folder / where) if where.endswith(".py") else where
+            home = Home(where, self._folder, taken_from_environment(entry.environment))
+            self._asked[key] = ToolProcess(home), home.describe(self._wanted[key])
+        process, described = self._asked[key]
+        told = described[name]
+        if told.spec is None:
+            raise ValueError(told.wrong)
+        spec = replace(told.spec, name=entry.name or told.spec.name)
+        return IsolatedTool(as_wished(spec, entry), name, process)
+
+    def _key(self, entry: ToolEntry) -> tuple[str, ...]:
+        return (entry.python.partition(":")[0], *sorted(entry.environment))

@@ -122,6 +122,14 @@ def _sentences(text: str) -> list[str]:
     return [each for each in re.split(r"(?<=[.!?])\s+", text.strip()) if len(each.split()) > 3]
 
 
+def end_failures(wanted: bool | None, ended: bool) -> Iterator[Failure]:
+    """Compare whether the agent hung up with what was wanted; None: it does not matter."""
+    if wanted and not ended:
+        yield Failure("not_ended", "the agent did not hang up")
+    elif wanted is False and ended:
+        yield Failure("bot_ended", "it did")
+
+
 def state_failures(store: Store, wanted: Sequence[Rows]) -> Iterator[Failure]:
     """Compare the agent's store with what it must hold."""
     for each in wanted:

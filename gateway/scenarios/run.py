@@ -14,8 +14,15 @@ from zoneinfo import ZoneInfo
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.ports import LanguageModel
 from gateway.scenarios.format import Scenario, ScenarioFile
-from gateway.scenarios.judge import Answer, Failure, never_right, state_failures, turn_failures
-from gateway.scenarios.text_call import TUESDAY, TextCall
+from gateway.scenarios.judge import (
+    Answer,
+    Failure,
+    end_failures,
+    never_right,
+    state_failures,
+    turn_failures,
+)
+from gateway.scenarios.text_call import TUESDAY, TextCall, Used
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +118,19 @@ async def _hold(
             said = f"{type(error).__name__}: {error}"
             return [*failures, Failure("error", said, turn.line)], transcript
         used = call.used[mark:]
-        transcript += [
-            Line("tool", f"{each.name} {dict(each.arguments)}: {each.outcome}") for each in used
-        ]
+        transcript += [tool_line(each) for each in used]
         transcript.append(Line("agent", answer))
         answers.append(Answer(answer, len(used), turn.heard is None and not turn.again))
         failures += turn_failures(turn, answer, used)
-    if scenario.ended is not None and call.ended != scenario.ended:
-        kind = "not_ended" if scenario.ended else "bot_ended"
-        failures.append(Failure(kind, "the agent did not hang up" if scenario.ended else "it did"))
+    failures += end_failures(scenario.ended, call.ended)
     failures += never_right(answers, call.used, agent.specs)
     failures += state_failures(call.store, scenario.store)
     return failures, transcript
+
+
+def tool_line(used: Used) -> Line:
+    """Return how a tool that was used is told."""
+    return Line("tool", f"{used.name} {dict(used.arguments)}: {used.outcome}")
 
 
 def began_of(scenario: Scenario, agent: Agent) -> datetime:

@@ -13,14 +13,10 @@ from pathlib import Path
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.cascade import Cascade
 from gateway.backends.cascade.ports import LanguageModel
-from gateway.call.call import Call
-from gateway.call.caller_stream import ContinuousStream
-from gateway.call.conversation.machine import Conversation
-from gateway.call.hearing import Hearing
+from gateway.call.assembly import Parts, assemble
 from gateway.call.pacer import Pacer
 from gateway.events import CallerGone, CallInfo, Json, RunTool, ToolAnswered
 from gateway.plumbing.virtual_time import run
-from gateway.ports import BackendStart, BackendTraits
 from gateway.scenarios.format import Scenario, Turn
 from gateway.scenarios.held import Held, Spoken
 from gateway.scenarios.moves import Move
@@ -118,38 +114,23 @@ class _Caller:
         self._leg = SoundLeg(info)
         self._position = 0
         held.stretches, held.sent = self._leg.stretches, self._leg.sent
-        stream = ContinuousStream(RATE)
         note = agent.note(info)
-        settings = agent.conversation()
-        conversation = Conversation(
-            info, settings, BackendTraits(), () if note is None else (note,)
-        )
         turns = TurnSettings(profile(agent.file.turns.profile), agent.file.language)
-        hearing = Hearing(
-            stream,
-            lambda hear: ToneVoice(RATE, hear),
-            NotedTurns(held.notes),
-            TurnTaking(RATE, turns),
-        )
-
-        def start(of: Conversation) -> BackendStart:
-            state = of.state
-            recall, new_id = state.history.entries, state.speech.new_id
-            hints = agent.file.hints
-            instructions, specs = settings.instructions, settings.tools
-            return BackendStart(info, instructions, specs, recall(), hints, new_id, recall)
-
-        self._call = Call(
+        parts = Parts(
             self._leg,
-            conversation,
-            hearing,
-            stream,
+            agent.conversation(),
+            turns,
+            TurnTaking(RATE, turns),
+            lambda hear: ToneVoice(RATE, hear),
+            lambda recent: NotedTurns(held.notes),
             lambda name: Cascade(NotedWords(held.notes), model, ToneSpeech()),
-            start,
             ToneLines(),
             tools,
             held,
+            () if note is None else (note,),
+            agent.file.hints,
         )
+        self._call = assemble(parts)
 
     async def hold(self) -> None:
         """Hold the call to its end."""

@@ -31,7 +31,7 @@ class SoundLeg:
     """A leg that is a telephone at no distance."""
 
     clocked = False
-    cancels_echo = False
+    cancels_echo = True  # what the caller hears does not come back
     witness: Witness | None = None
     page: Page | None = None
 

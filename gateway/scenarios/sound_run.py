@@ -13,10 +13,17 @@ from gateway.agents.loading import Agent
 from gateway.backends.cascade.ports import LanguageModel
 from gateway.scenarios.format import Scenario, ScenarioFile
 from gateway.scenarios.held import Held, call_tools, pieces
-from gateway.scenarios.judge import Answer, Failure, never_right, state_failures, turn_failures
+from gateway.scenarios.judge import (
+    Answer,
+    Failure,
+    end_failures,
+    never_right,
+    state_failures,
+    turn_failures,
+)
 from gateway.scenarios.manners import Manners, manner_failures, manners
 from gateway.scenarios.moves import Move, drawn, smaller
-from gateway.scenarios.run import Line, Result, began_of
+from gateway.scenarios.run import Line, Result, began_of, tool_line
 from gateway.scenarios.sound_call import hold
 from gateway.scenarios.sound_files import keep
 from gateway.scenarios.text_call import Used
@@ -135,10 +142,7 @@ class _Judgement:
         if len(self._spoken) < len(self._scenario.turns):
             line = self._scenario.turns[len(self._spoken)].line
             failures.append(Failure("bot_ended", "the agent had hung up", line))
-        wanted, ended = self._scenario.ended, held.ended is not None
-        if wanted is not None and wanted != ended:
-            kind = "not_ended" if wanted else "bot_ended"
-            failures.append(Failure(kind, "the agent did not hang up" if wanted else "it did"))
+        failures += end_failures(self._scenario.ended, held.ended is not None)
         failures += never_right(answers, [each for _, each in self._used], self._agent.specs)
         return failures + list(manner_failures(held, self._scenario.turns))
 
@@ -147,10 +151,7 @@ class _Judgement:
         lines = [Line("agent", self._between(0.0, self._start(0)))]
         for at, turn in enumerate(self._scenario.turns[: len(self._spoken)]):
             lines.append(Line("caller", turn.user))
-            lines += [
-                Line("tool", f"{each.name} {dict(each.arguments)}: {each.outcome}")
-                for each in self._tools(at)
-            ]
+            lines += [tool_line(each) for each in self._tools(at)]
             lines.append(Line("agent", self._answer(at)))
         return tuple(lines)
 

@@ -7,7 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -49,7 +49,7 @@ ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_ALL", "T
 
 log = structlog.get_logger("tools")
 
-_DESCRIBED = msgspec.json.Decoder(Described)
+_DESCRIBED = msgspec.json.Decoder(dict[str, Described])
 _ANSWER: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 
 
@@ -67,11 +67,12 @@ class Home:
         """Return what is run; the folder's own files hide none of Python's."""
         return [sys.executable, "-P", "-m", "gateway.tools.worker", *arguments]
 
-    def describe(self, function: str, name: str) -> ToolSpec:
-        """Ask what a function is as a tool; blocks. Raises ValueError in words for the operator."""
+    def describe(self, functions: Iterable[str]) -> dict[str, Described]:
+        """Ask what functions are as tools, all in one run; blocks."""
+        names = list(functions)
         try:
             ran = subprocess.run(
-                self.command("describe", self.module, function, name),
+                self.command("describe", self.module, *names),
                 cwd=self.folder,
                 env=self.environment,
                 capture_output=True,
@@ -80,16 +81,16 @@ class Home:
             )
         except subprocess.TimeoutExpired:
             said = f"could not be loaded within {DESCRIBE_SECONDS:.0f} s"
-            raise ValueError(f"{Path(self.module).name} {said}") from None
+            return self._all_wrong(names, said)
         try:
-            told = decode(_DESCRIBED, ran.stdout)
+            return decode(_DESCRIBED, ran.stdout)
         except ValueError:
             last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
             said = last[0] if last else f"status {ran.returncode}"
-            raise ValueError(f"{Path(self.module).name} cannot be loaded: {said}") from None
-        if told.spec is None:
-            raise ValueError(told.wrong)
-        return told.spec
+            return self._all_wrong(names, f"cannot be loaded: {said}")
+
+    def _all_wrong(self, names: list[str], said: str) -> dict[str, Described]:
+        return dict.fromkeys(names, Described(wrong=f"{Path(self.module).name} {said}"))
 
 
 class _Child:

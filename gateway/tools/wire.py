@@ -68,7 +68,7 @@ class Stopped(msgspec.Struct, tag=True, frozen=True):
 
 
 class Described(msgspec.Struct, frozen=True):
-    """What a function is as a tool, or what is wrong with it."""
+    """What a function of a file is as a tool, or what is wrong with it or the file."""
 
     spec: ToolSpec | None = None
     wrong: str = ""

@@ -10,6 +10,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO, assert_never
 from zoneinfo import ZoneInfo
 
@@ -100,10 +101,18 @@ def _context(use: Use) -> ToolContext:
     return ToolContext(use.call, began, use.hours, use.variables, key=use.key)
 
 
-def describe(where: str, name: str, called: str) -> Described:
-    """Say what a function of a module is as a tool."""
+def describe(where: str, names: list[str]) -> dict[str, Described]:
+    """Say what functions of a module are as tools."""
     try:
-        return Described(made(where, found(where, module(where), name), called).spec)
+        loaded = module(where)
+    except ValueError as error:
+        return dict.fromkeys(names, Described(wrong=str(error)))
+    return {name: _described(where, loaded, name) for name in names}
+
+
+def _described(where: str, loaded: ModuleType, name: str) -> Described:
+    try:
+        return Described(made(where, found(where, loaded, name), "").spec)
     except ValueError as error:
         return Described(wrong=str(error))
 
@@ -117,16 +126,16 @@ async def _serve(where: str, answers: BinaryIO) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `serve MODULE` or `describe MODULE FUNCTION NAME`."""
+    """Run `serve MODULE` or `describe MODULE FUNCTION…`."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a tool prints goes where it complains
     match arguments:
         case ["serve", where]:
             asyncio.run(_serve(where, answers))
-        case ["describe", where, name, called]:
-            answers.write(msgspec.json.encode(describe(where, name, called)))
+        case ["describe", where, *names]:
+            answers.write(msgspec.json.encode(describe(where, names)))
         case _:
-            raise SystemExit("serve MODULE | describe MODULE FUNCTION NAME")
+            raise SystemExit("serve MODULE | describe MODULE FUNCTION…")
     answers.flush()
     os._exit(0)  # threads that a tool left hanging keep nobody
 

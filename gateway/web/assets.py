@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,9 @@ TYPES = {
 FRESH_SECONDS = 300
 """A page that was embedded long ago gets a new widget within five minutes, without being changed;
 until then, and for a day beside a look for news, the browser's own copy serves."""
+
+REVALIDATED = "no-cache"
+"""A page itself is asked for anew each time; unchanged, the answer is a few bytes."""
 
 CACHING = f"public, max-age={FRESH_SECONDS}, stale-while-revalidate=86400"
 
@@ -67,6 +71,18 @@ def serve(asset: Asset, request: Request, caching: str = CACHING) -> Response:
         headers["Content-Encoding"] = "gzip"
         return Response(asset.packed, 200, headers, asset.kind)
     return Response(asset.body, 200, headers, asset.kind)
+
+
+def give_page(asset: Asset, policy: str) -> Callable[[Request], Response]:
+    """Return what answers with a page of the gateway's own, which may do what its policy says."""
+
+    def give(request: Request) -> Response:
+        response = serve(asset, request, REVALIDATED)
+        response.headers["Content-Security-Policy"] = policy
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+    return give
 
 
 def _header(request: Request, name: str) -> str:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.doors import table
 from gateway.doors.judgement import Doors
-from gateway.web.assets import FOLDER, read_asset, serve, widget_routes
+from gateway.web.assets import FOLDER, give_page, read_asset, widget_routes
 from gateway.web.calls.pages import CallPages
 from gateway.web.feed import Feed
 from gateway.web.settings import WebSettings
@@ -26,9 +26,6 @@ BEAT_SECONDS = 15.0
 """A line that says nothing, so that proxies keep the connection and a closed page is noticed."""
 
 VIEWERS_MOST = 20
-
-REVALIDATED = "no-cache"
-"""The page itself is asked for anew each time; unchanged, the answer is a few bytes."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -84,10 +81,10 @@ class Pages:
         """Give the routes of the page and of the widget."""
         own: list[BaseRoute] = (
             [
-                Route("/", self._page("console.html"), methods=["GET", "HEAD"]),
-                Route("/console/console.js", self._page("console.js"), methods=["GET", "HEAD"]),
-                Route("/console/console.css", self._page("console.css"), methods=["GET", "HEAD"]),
-                Route("/console/icon.svg", self._page("icon.svg"), methods=["GET", "HEAD"]),
+                Route("/", _console("console.html"), methods=["GET", "HEAD"]),
+                Route("/console/console.js", _console("console.js"), methods=["GET", "HEAD"]),
+                Route("/console/console.css", _console("console.css"), methods=["GET", "HEAD"]),
+                Route("/console/icon.svg", _console("icon.svg"), methods=["GET", "HEAD"]),
                 Route("/console/status", self.status),
                 Route("/console/calls", self.calls),
                 Route("/favicon.ico", _favicon),
@@ -105,17 +102,6 @@ class Pages:
         self._feed.close()
         if self._browser is not None:
             self._browser.stop()
-
-    def _page(self, name: str) -> Callable[[Request], Response]:
-        asset = read_asset(FOLDER / "console" / name)
-
-        def give(request: Request) -> Response:
-            response = serve(asset, request, REVALIDATED)
-            response.headers["Content-Security-Policy"] = POLICY
-            response.headers["Referrer-Policy"] = "no-referrer"
-            return response
-
-        return give
 
     async def status(self, request: Request) -> Response:
         """Say how the lines are."""
@@ -166,6 +152,10 @@ class Pages:
             return False
         known: list[table.Who] = ["setting"] if self._settings.calls == "open" else []
         return self._doors.judge(table.CALLS, request.headers, known) is not None
+
+
+def _console(name: str) -> Callable[[Request], Response]:
+    return give_page(read_asset(FOLDER / "console" / name), POLICY)
 
 
 def _favicon(_request: Request) -> Response:

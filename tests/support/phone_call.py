@@ -25,12 +25,12 @@ from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import Entry
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
 from gateway.ports import Backend, BackendStart, BackendTraits, Free, Leg, Refusal, no_place
+from gateway.scenarios.sound_parts import ToneVoice
 from media.codec import WireForm
 from media.frame import Samples
 from tests.gateway.lines.twilio.harness import far_end, serving
 from tests.support.cascade_call import Log, RenderedLine, Tools, WatchedCall
 from tests.support.telephone import SILENCE, Telephone
-from tests.support.whole_call import Loudness
 from turn.events import TurnAssessed, VoiceScored
 from turn.taking import TurnTaking
 
@@ -172,7 +172,7 @@ class _Answer:
         conversation = Conversation(info, self.settings, BackendTraits())
 
         def voice(hear: Callable[[VoiceScored], None]) -> VoiceStream:
-            return Loudness(info.rate, hear)
+            return ToneVoice(info.rate, hear)
 
         def start(of: Conversation) -> BackendStart:
             entries, new_id = of.state.history.entries, of.state.speech.new_id

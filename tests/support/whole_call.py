@@ -29,7 +29,8 @@ from gateway.call.senses import VoiceStream
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.events import Entry, Word
 from gateway.ports import BackendStart, BackendTraits, Free, Leg, Refusal, no_place
-from media.frame import AudioFrame, Samples
+from gateway.scenarios.sound_parts import VOICE_DB, ToneVoice
+from media.frame import AudioFrame
 from media.level import level
 from tests.support.cascade_call import LineBook, Log, RenderedLine, Tools, WatchedCall
 from turn.events import VoiceScored
@@ -37,7 +38,6 @@ from turn.taking import TurnTaking
 
 STEPS = 20
 STEP_SECONDS = 0.1
-LOUD_DB = -40.0
 
 
 def scale(rate: int, steps: int = STEPS) -> bytes:
@@ -61,7 +61,7 @@ def scales_heard(pcm: bytes, rate: int) -> list[list[tuple[int, int]]]:
     scales: list[list[tuple[int, int]]] = []
     for at in range(0, len(samples) - size + 1, size):
         frame = samples[at : at + size]
-        if level(frame.astype("<i2").tobytes()) < LOUD_DB:
+        if level(frame.astype("<i2").tobytes()) < VOICE_DB:
             continue
         spectrum = np.abs(np.fft.rfft(frame * np.hanning(size), 16 * size)) ** 2
         at_hertz = np.arange(len(spectrum)) * rate / (16 * size)
@@ -84,28 +84,6 @@ def is_whole(heard: list[tuple[int, int]], steps: int = STEPS, slack: int = 1) -
     return [step for step, _ in heard] == list(range(steps)) and all(
         abs(count - frames) <= slack for _, count in heard
     )
-
-
-class Loudness:
-    """In the place of a voice activity model: what is loud is a voice."""
-
-    def __init__(self, rate: int, hear: Callable[[VoiceScored], None]) -> None:
-        self._size = rate * 32 // 1000
-        self._hear = hear
-        self._rest = np.zeros(0, np.int16)
-        self._at = 0
-
-    def feed(self, samples: Samples) -> None:
-        self._rest = np.concatenate([self._rest, samples])
-        while len(self._rest) >= self._size:
-            window, self._rest = self._rest[: self._size], self._rest[self._size :]
-            loud = level(window.astype("<i2").tobytes())
-            voice = 0.99 if loud > LOUD_DB else 0.01
-            self._hear(VoiceScored(self._at, self._at + self._size, voice, loud))
-            self._at += self._size
-
-    def close(self) -> None:
-        pass
 
 
 @dataclass
@@ -134,7 +112,7 @@ class _SameStream:
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
         loud = any(
-            frame.start < end and frame.end > start and level(frame.pcm) > LOUD_DB
+            frame.start < end and frame.end > start and level(frame.pcm) > VOICE_DB
             for frame in self.frames
         )
         return Transcript(self.text if loud else "", final=final)
@@ -226,7 +204,7 @@ class WholeCalls:
         conversation = Conversation(info, self.settings, BackendTraits())
 
         def voice(hear: Callable[[VoiceScored], None]) -> VoiceStream:
-            return Loudness(info.rate, hear)
+            return ToneVoice(info.rate, hear)
 
         def start(of: Conversation) -> BackendStart:
             state = of.state

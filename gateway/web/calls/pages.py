@@ -19,12 +19,10 @@ from gateway.archive.asking import Archive, ArchiveAway, BadQuestion, NoSuchCall
 from gateway.doors import table
 from gateway.doors.table import Door
 from gateway.plumbing.wire_json import decode
-from gateway.web.assets import FOLDER, Asset, read_asset, serve
+from gateway.web.assets import FOLDER, give_page, read_asset
 from gateway.web.calls.login import PRIVATE, Login
 
 FILES = FOLDER / "calls/page"
-
-REVALIDATED = "no-cache"
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -85,7 +83,7 @@ class CallPages:
             "/calls/day": (table.DAY, "day"),
         }
         return [
-            *(Route(path, _page(read_asset(file))) for path, file in pages.items()),
+            *(Route(path, give_page(read_asset(file), POLICY)) for path, file in pages.items()),
             *(Route(path, self._question(*one)) for path, one in questions.items()),
             Route("/calls/sound", self.sound),
             Route("/calls/export", self.export),
@@ -174,16 +172,6 @@ class CallPages:
             return _said(HTTPStatus.SERVICE_UNAVAILABLE, f"Calls cannot be looked up: {error}.")
         finally:
             self._waiting -= 1
-
-
-def _page(asset: Asset) -> Callable[[Request], Response]:
-    def give(request: Request) -> Response:
-        response = serve(asset, request, REVALIDATED)
-        response.headers["Content-Security-Policy"] = POLICY
-        response.headers["Referrer-Policy"] = "no-referrer"
-        return response
-
-    return give
 
 
 def _refused() -> Response:

@@ -91,7 +91,7 @@ export class ParleyWidget extends Base {
     setTimeout(() => this.isConnected || this.hangUp()); // moved, not removed
   }
 
-  connectedMoveCallback() {}
+  connectedMoveCallback() {} // that it is there lets `moveBefore` move the element and stop nothing
 
   attributeChangedCallback() {
     if (this.isConnected && this.#phase === "idle") this.#show();

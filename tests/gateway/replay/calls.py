@@ -24,8 +24,9 @@ from gateway.observe.journal import Journal
 from gateway.observe.settings import LogSettings
 from gateway.ports import Free, Leg, Refusal, no_place
 from gateway.replay.diary import Diary
+from gateway.scenarios.sound_parts import ToneVoice
 from tests.gateway.lines.twilio.harness import serving
-from tests.support.whole_call import Loudness, OneAnswer, SameWords, ScaleLines, Scales
+from tests.support.whole_call import OneAnswer, SameWords, ScaleLines, Scales
 from turn.profile import profile
 from turn.taking import TurnSettings, TurnTaking
 
@@ -92,7 +93,7 @@ class Desk:
             ConversationSettings(lines=FixedLines(greeting="Hello there."), profile=self.patience),
             turns,
             self.make_taking(leg.info.rate, turns),
-            self.voice or (lambda hear: Loudness(leg.info.rate, hear)),
+            self.voice or (lambda hear: ToneVoice(leg.info.rate, hear)),
             self.detector,
             lambda name: Cascade(SameWords(self.words), OneAnswer(), Scales()),
             ScaleLines(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -90,7 +91,9 @@ class Tools:
 
     async def run(self, name: str, key: str = "k", **arguments: object) -> object:
         if name not in self.specs:
-            spec = await asyncio.to_thread(self.home.describe, name, "")
+            described = await asyncio.to_thread(self.home.describe, [name])
+            spec = described[name].spec
+            assert spec is not None
             self.specs[name] = IsolatedTool(spec, name, self.process)
         hours = OpeningHours("Europe/Berlin")
         began = datetime(2025, 12, 2, 9, tzinfo=ZoneInfo("Europe/Berlin"))
@@ -211,5 +214,6 @@ async def test_a_process_that_nobody_uses_ends_and_is_started_again(tmp_path, mo
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path: Path, text, said):
     (tmp_path / "shop.py").write_text(text)
-    with pytest.raises(ValueError, match=said):
-        Home(str(tmp_path / "shop.py"), tmp_path, {}).describe("book", "")
+    told = Home(str(tmp_path / "shop.py"), tmp_path, {}).describe(["book"])["book"]
+    assert told.spec is None
+    assert re.search(said, told.wrong)
