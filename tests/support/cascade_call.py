@@ -6,7 +6,8 @@ The test says what the caller does and what turn-taking made of it; everything e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -263,8 +264,9 @@ class Caller:
         self._sentence: int | None = None
         self._position = 0
 
-    async def run(self, story: Callable[[Caller], Awaitable[None]]) -> None:
-        """Hold the call: the story is what the caller does; then they hang up."""
+    @asynccontextmanager
+    async def holding(self) -> AsyncIterator[asyncio.Task[None]]:
+        """Hold the call for as long as the caller has something to do; then they hang up."""
         pacer = Pacer()
         pacer.add(self.call)
         pacer.start()
@@ -272,15 +274,20 @@ class Caller:
             async with asyncio.TaskGroup() as group:
                 living = group.create_task(self.call.run())
                 mouth = group.create_task(self._mouth())
-                told = group.create_task(story(self))
-                await asyncio.wait({living, told}, return_when=asyncio.FIRST_COMPLETED)
-                told.cancel()
+                yield living
                 if not living.done():
                     self.call.notice(CallerGone("done"))
                     await living
                 mouth.cancel()
         finally:
             pacer.stop()
+
+    async def run(self, story: Callable[[Caller], Awaitable[None]]) -> None:
+        """Hold the call until the story is told, or the call is over before."""
+        async with self.holding() as living, asyncio.TaskGroup() as group:
+            told = group.create_task(story(self))
+            await asyncio.wait({living, told}, return_when=asyncio.FIRST_COMPLETED)
+            told.cancel()
 
     async def _mouth(self) -> None:
         loop = asyncio.get_running_loop()

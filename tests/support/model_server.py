@@ -114,21 +114,13 @@ class Bench:
         return self.of(kind)[count - 1]
 
 
-def play(
-    server: ModelServer,
-    make: Callable[[str], SessionBackend],
-    story: Callable[[Bench], Awaitable[None]],
-) -> Bench:
-    """Run a story against a server in virtual time, and leave nothing behind."""
-
-    async def main() -> Bench:
-        async with server.serving():
-            bench = Bench(make(server.url))
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(bench.run())
-                await story(bench)
-                task.cancel()
-            await asyncio.sleep(1)
-            return bench
-
-    return run(main())
+@asynccontextmanager
+async def play(server: ModelServer, make: Callable[[str], SessionBackend]) -> AsyncIterator[Bench]:
+    """Hold a call with a server, and leave nothing behind."""
+    async with server.serving():
+        bench = Bench(make(server.url))
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(bench.run())
+            yield bench
+            task.cancel()
+        await asyncio.sleep(1)

@@ -28,7 +28,7 @@ from gateway.events import (
 )
 from gateway.ports import BackendEvent
 from media.frame import AudioFrame
-from tests.support.model_server import Bench, ModelServer, Wire, play
+from tests.support.model_server import ModelServer, Wire, play
 
 types = pytest.importorskip("google.genai.types")
 
@@ -89,8 +89,9 @@ def activity(got: list[dict[str, Any]]) -> list[str]:
     return [key for one in inputs for key in one if key != "audio"]
 
 
-def test_a_turn_is_framed_and_answered():
-    async def story(bench: Bench) -> None:
+async def test_a_turn_is_framed_and_answered():
+    live = server()
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         for number in range(50):
             bench.backend.hear(frame(number))
@@ -99,9 +100,6 @@ def test_a_turn_is_framed_and_answered():
             bench.backend.hear(frame(number))
         bench.backend.perform(Respond(1, 1, 7, 30 * 160, 140 * 160))
         await bench.until(ReplyEnded)
-
-    live = server()
-    bench = play(live, backend, story)
     assert activity(live.got) == ["activityStart", "activityEnd"]
     heard = [m for m in live.got if "audio" in m.get("realtimeInput", {})]
     pcm = b"".join(base64.b64decode(m["realtimeInput"]["audio"]["data"]) for m in heard)
@@ -116,38 +114,34 @@ def test_a_turn_is_framed_and_answered():
     assert setup["realtimeInputConfig"]["automaticActivityDetection"] == {"disabled": True}
 
 
-def test_a_short_sound_that_is_disregarded_never_leaves():
-    async def story(bench: Bench) -> None:
+async def test_a_short_sound_that_is_disregarded_never_leaves():
+    live = server()
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         bench.backend.perform(Listen(0))
         for number in range(30):
             bench.backend.hear(frame(number))
         bench.backend.perform(Disregard())
         await asyncio.sleep(1)
-
-    live = server()
-    bench = play(live, backend, story)
     assert activity(live.got) == []
     assert not bench.of(AgentAudio)
 
 
-def test_a_long_sound_that_is_disregarded_is_answered_to_nobody():
-    async def story(bench: Bench) -> None:
+async def test_a_long_sound_that_is_disregarded_is_answered_to_nobody():
+    live = server()
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         bench.backend.perform(Listen(0))
         for number in range(80):
             bench.backend.hear(frame(number))
         bench.backend.perform(Disregard())
         await asyncio.sleep(1)
-
-    live = server()
-    bench = play(live, backend, story)
     assert activity(live.got) == ["activityStart", "activityEnd"]
     assert not bench.of(AgentAudio)
     assert not bench.of(ReplyEnded)
 
 
-def test_a_cut_in_voids_the_rest_and_says_what_was_heard():
+async def test_a_cut_in_voids_the_rest_and_says_what_was_heard():
     async def endless(wire: Wire, message: dict[str, Any]) -> None:
         if "setup" in message:
             await wire.send({"setupComplete": {}})
@@ -158,7 +152,8 @@ def test_a_cut_in_voids_the_rest_and_says_what_was_heard():
             await wire.send(sound(0.4))  # still on its way
             await wire.send({"serverContent": {"turnComplete": True}})
 
-    async def story(bench: Bench) -> None:
+    live = server(endless)
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
@@ -166,16 +161,13 @@ def test_a_cut_in_voids_the_rest_and_says_what_was_heard():
         bench.backend.perform(CancelReply(1))
         bench.backend.perform(Truncate(7, 0.5, "Good"))
         await asyncio.sleep(1)
-
-    live = server(endless)
-    bench = play(live, backend, story)
     assert len(bench.of(AgentAudio)) == 3
     (told,) = [m["clientContent"] for m in live.got if "clientContent" in m]
     assert '"Good"' in told["turns"][0]["parts"][0]["text"]
     assert told["turnComplete"] is False
 
 
-def test_tools_are_answered_unless_they_were_cancelled():
+async def test_tools_are_answered_unless_they_were_cancelled():
     async def tools(wire: Wire, message: dict[str, Any]) -> None:
         if "setup" in message:
             await wire.send({"setupComplete": {}})
@@ -186,7 +178,8 @@ def test_tools_are_answered_unless_they_were_cancelled():
         elif "toolResponse" in message:
             await speak(wire, "Two.")
 
-    async def story(bench: Bench) -> None:
+    live = server(tools)
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
@@ -195,15 +188,12 @@ def test_tools_are_answered_unless_they_were_cancelled():
         bench.backend.perform(AnswerTool(1, "f1", "lookup", {"r": 1}, False))
         bench.backend.perform(AnswerTool(1, "f2", "lookup", {"r": 2}, True, 9))
         await bench.until(ReplyEnded)
-
-    live = server(tools)
-    bench = play(live, backend, story)
     (answer,) = [m["toolResponse"] for m in live.got if "toolResponse" in m]
     assert [one["id"] for one in answer["functionResponses"]] == ["f2"]
     assert bench.of(UtteranceEnded) == [UtteranceEnded(1, 9, "Two.")]
 
 
-def test_the_next_connection_resumes_by_handle_or_by_history():
+async def test_the_next_connection_resumes_by_handle_or_by_history():
     async def leaving(wire: Wire, message: dict[str, Any]) -> None:
         await handle(wire, message)
         if "setup" in message and len(live.wires) < 3:
@@ -214,34 +204,31 @@ def test_the_next_connection_resumes_by_handle_or_by_history():
                 await wire.send({"sessionResumptionUpdate": {"resumable": False}})
             await wire.send({"goAway": {"timeLeft": "30s"}})
 
-    async def story(bench: Bench) -> None:
+    live = server(leaving)
+    async with play(live, backend) as bench:
         bench.history = (Entry("caller", "I am Jack"), Entry("agent", "Hello Jack"))
         await bench.until(BackendReady, 3)
         await asyncio.sleep(1)
-
-    live = server(leaving)
-    play(live, backend, story)
     setups = [m["setup"]["sessionResumption"] for m in live.got if "setup" in m]
     assert setups == [{}, {"handle": "h1"}, {}]
     told = [m["clientContent"]["turns"] for m in live.got if "clientContent" in m]
     assert [[turn["role"] for turn in turns] for turns in told] == [["user", "model"]]
 
 
-def test_a_model_that_owns_turns_gives_its_first_sound_too():
+async def test_a_model_that_owns_turns_gives_its_first_sound_too():
     async def talkative(wire: Wire, message: dict[str, Any]) -> None:
         if "setup" in message:
             await wire.send({"setupComplete": {}})
             await speak(wire, "By myself.")
 
-    async def story(bench: Bench) -> None:
+    async with play(server(talkative), lambda url: backend(url, turns="model")) as bench:
+
         def numbered(event: BackendEvent) -> None:
             if event == BackendTurn("ended"):
                 bench.backend.perform(Respond(1, 1, 7, 0, 0))
 
         bench.on_event = numbered
         await bench.until(ReplyEnded)
-
-    bench = play(server(talkative), lambda url: backend(url, turns="model"), story)
     samples = sum(len(event.pcm) for event in bench.of(AgentAudio)) / 2
     assert samples / 8000 == pytest.approx(0.8, abs=0.01)
     assert bench.of(UtteranceEnded) == [UtteranceEnded(1, 7, "By myself.")]

@@ -81,10 +81,9 @@ async def listen(bench: Bench, frames: int, first: int = 0) -> None:
         await asyncio.sleep(0.02)
 
 
-def test_an_answer_begins_after_silence_and_ends_when_no_more_comes():
+async def test_an_answer_begins_after_silence_and_ends_when_no_more_comes():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, backend) as bench:
         bench.number_turns()
         await bench.until(BackendReady)
         (wire,) = live.wires
@@ -101,8 +100,6 @@ def test_an_answer_begins_after_silence_and_ends_when_no_more_comes():
         await bench.until(ReplyEnded)
         await wire.send(sound(0.2))
         await bench.until(AgentAudio, 3)
-
-    bench = play(live, backend, story)
     assert bench.of(CallerWords) == [CallerWords(1, "When do you open?", final=True)]
     assert bench.of(ReplyText) == [ReplyText(1, 10, "At nine.")]
     assert bench.of(UtteranceEnded) == [UtteranceEnded(1, 10, "At nine.")]
@@ -115,23 +112,19 @@ def test_an_answer_begins_after_silence_and_ends_when_no_more_comes():
     )
 
 
-def test_the_session_is_configured_once_and_for_all():
+async def test_the_session_is_configured_once_and_for_all():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
-
-    play(live, backend, story)
     session = live.got[0]["session"]
     assert session["audio"]["format"] == {"type": "audio/pcmu", "rate": 8000}
     assert session["instructions"] == "Be kind."
     assert session["delegation"]["responses"]["tools"][0]["name"] == "lookup"
 
 
-def test_a_cut_in_drops_what_comes_until_the_model_pauses_and_tells_what_was_heard():
+async def test_a_cut_in_drops_what_comes_until_the_model_pauses_and_tells_what_was_heard():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, backend) as bench:
         bench.number_turns()
         await bench.until(BackendReady)
         (wire,) = live.wires
@@ -148,18 +141,15 @@ def test_a_cut_in_drops_what_comes_until_the_model_pauses_and_tells_what_was_hea
         await listen(bench, 20, 10)
         await wire.send(sound(0.2, 0x42))
         await bench.until(AgentAudio, 2)
-
-    bench = play(live, backend, story)
     assert [(e.reply, e.payload[0]) for e in bench.of(AgentAudio)] == [(1, 0x31), (2, 0x42)]
     (told,) = [m for m in live.got if m["type"] == "session.thinking.append"]
     assert '"We open"' in told["content"]
     assert told["delegation_id"] is None
 
 
-def test_a_delegated_tool_is_run_here_and_spoken_about():
+async def test_a_delegated_tool_is_run_here_and_spoken_about():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, backend) as bench:
         bench.number_turns()
         await bench.until(BackendReady)
         (wire,) = live.wires
@@ -175,8 +165,6 @@ def test_a_delegated_tool_is_run_here_and_spoken_about():
         await bench.until(AgentAudio)
         await listen(bench, 40, 50)
         await bench.until(ReplyEnded)
-
-    bench = play(live, backend, story)
     kinds = [e for e in bench.events if isinstance(e, CallerWords | ToolAsked)]
     assert isinstance(kinds[0], CallerWords), "the words come first: a write may need their yes"
     assert [e.utterance for e in bench.of(AgentAudio)] == [11]
@@ -184,27 +172,23 @@ def test_a_delegated_tool_is_run_here_and_spoken_about():
     assert after == ["response.item.create", "response.create"]
 
 
-def test_work_that_nobody_does_is_declined_in_words():
+async def test_work_that_nobody_does_is_declined_in_words():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, lambda url: backend(url, delegation="client")) as bench:
         await bench.until(BackendReady)
         (wire,) = live.wires
         delegation = {"id": "d1", "target": "client", "type": "delegation"}
         created = {"type": "session.delegation.created", "event_id": "e", "offset_ms": 1}
         await wire.send({**created, "delegation": delegation})
         await asyncio.sleep(0.2)
-
-    play(live, lambda url: backend(url, delegation="client"), story)
     assert live.got[0]["session"]["delegation"] == {"type": "client"}
     (said,) = [m for m in live.got if m["type"] == "session.commentary.append"]
     assert said["delegation_id"] == "d1"
 
 
-def test_typed_words_and_notes_are_appended():
+async def test_typed_words_and_notes_are_appended():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         bench.backend.perform(Inform("The caller pressed 5."))
         bench.backend.perform(Respond(1, 1, 7, 0, 0, text="hello"))
@@ -212,21 +196,16 @@ def test_typed_words_and_notes_are_appended():
         await live.wires[0].send(sound(0.2))
         audio = await bench.until(AgentAudio)
         assert (audio.reply, audio.utterance) == (1, 7)
-
-    bench = play(live, backend, story)
     assert not bench.of(BackendTurn)
     kinds = [m["type"] for m in live.got[1:]]
     assert kinds == ["session.thinking.append", "session.instructions.append", "session.close"]
 
 
-def test_a_renewed_session_begins_with_the_conversation_and_the_old_one_is_told_goodbye():
+async def test_a_renewed_session_begins_with_the_conversation_and_the_old_one_is_told_goodbye():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, lambda url: backend(url, session_seconds=20.0)) as bench:
         bench.history = (Entry("note", "A call."), Entry("caller", "Hi"), Entry("agent", "Hello"))
         await bench.until(BackendReady, 2)
-
-    play(live, lambda url: backend(url, session_seconds=20.0), story)
     kinds = [message["type"] for message in live.got]
     assert kinds == ["session.start", "session.start", "session.close", "session.close"]
     roles = [item["role"] for item in live.got[1]["session"]["input"]]
@@ -234,23 +213,20 @@ def test_a_renewed_session_begins_with_the_conversation_and_the_old_one_is_told_
 
 
 @pytest.mark.parametrize("code", ["invalid_request_error", "insufficient_quota"])
-def test_a_refused_start_is_a_loss_at_once(code):
+async def test_a_refused_start_is_a_loss_at_once(code):
     async def refuse(wire: Wire, message: dict[str, Any]) -> None:
         error = {"code": code, "message": "no", "type": "invalid_request_error"}
         await wire.send({"type": "error", "event_id": "e", "error": error})
 
-    async def story(bench: Bench) -> None:
+    async with play(server(refuse), lambda url: backend(url, model="gpt-live-9")) as bench:
         lost = await bench.until(BackendLost)
         assert lost.fatal
         assert lost.reason == "the server refused a session of gpt-live-9: no"
 
-    play(server(refuse), lambda url: backend(url, model="gpt-live-9"), story)
 
-
-def test_usage_is_told_by_the_minute_and_at_the_end():
+async def test_usage_is_told_by_the_minute_and_at_the_end():
     live = server()
-
-    async def story(bench: Bench) -> None:
+    async with play(live, backend) as bench:
         await bench.until(BackendReady)
         (wire,) = live.wires
         for seconds in (10, 61, 70, 125):
@@ -259,5 +235,3 @@ def test_usage_is_told_by_the_minute_and_at_the_end():
         await bench.until(UsageReported, 2)
         await asyncio.sleep(0.1)
         assert [e.figures["seconds"] for e in bench.of(UsageReported)] == [61, 125]
-
-    play(live, backend, story)

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -74,28 +75,24 @@ class Bench:
         return self.of(kind)[count - 1]
 
 
-def play(
-    story: Callable[[Bench, FakeRealtime], Awaitable[None]],
+@asynccontextmanager
+async def play(
     answers: list[Answer],
     heard: list[str] | None = None,
     codec: str = "pcmu",
     **settings: object,
-) -> FakeRealtime:
-    async def main() -> FakeRealtime:
-        async with FakeRealtime(answers, heard or ["hello"]).serving() as server:
-            bench = Bench(server, codec, **settings)
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(bench.run())
-                await story(bench, server)
-                task.cancel()
-            await asyncio.sleep(1)
-            return server
-
-    return run(main())
+) -> AsyncIterator[tuple[Bench, FakeRealtime]]:
+    async with FakeRealtime(answers, heard or ["hello"]).serving() as server:
+        bench = Bench(server, codec, **settings)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(bench.run())
+            yield bench, server
+            task.cancel()
+        await asyncio.sleep(1)
 
 
-def test_two_turns_pass_g711_through_bit_exactly():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_two_turns_pass_g711_through_bit_exactly():
+    async with play([Answer("Good day to you", 1000)]) as (bench, server):
         await bench.until(BackendReady)
         for number in range(100):
             bench.backend.hear(frame(number))
@@ -119,8 +116,6 @@ def test_two_turns_pass_g711_through_bit_exactly():
         ended = bench.of(UtteranceEnded)
         assert [(e.reply, e.utterance) for e in ended] == [(1, 7), (2, 8)]  # type: ignore[attr-defined]
         assert bench.of(UsageReported)
-
-    server = play(story, [Answer("Good day to you", 1000)])
     # 0.3 s (15 frames) from before the first voiced sample to the commit; then the second turn
     expected = b"".join(frame(n).payload for n in range(65, 120)) + frame(125).payload
     assert bytes(server.seen.sound) == expected
@@ -131,23 +126,21 @@ def test_two_turns_pass_g711_through_bit_exactly():
     assert not server.seen.errors
 
 
-def test_a_cough_is_cleared_and_never_committed():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_cough_is_cleared_and_never_committed():
+    async with play([Answer("x")]) as (bench, server):
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         bench.backend.perform(Listen(160))
         bench.backend.hear(frame(2))
         bench.backend.perform(Disregard())
         await asyncio.sleep(0.1)
-
-    server = play(story, [Answer("x")])
     assert bytes(server.seen.sound) == b""
     assert server.seen.of("input_audio_buffer.clear")
     assert not server.seen.of("input_audio_buffer.commit")
 
 
-def test_what_was_left_of_a_cough_does_not_lead_the_next_turn():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_what_was_left_of_a_cough_does_not_lead_the_next_turn():
+    async with play([Answer("x")]) as (bench, server):
         await bench.until(BackendReady)
         bench.backend.perform(Listen(160))
         bench.backend.hear(frame(1))
@@ -157,14 +150,15 @@ def test_what_was_left_of_a_cough_does_not_lead_the_next_turn():
             bench.backend.hear(frame(number))
         bench.backend.perform(Respond(1, 1, 7, 50 * 160, 54 * 160))
         await bench.until(ReplyEnded)
-
-    server = play(story, [Answer("x")])
     sound = bytes(server.seen.sound)
     assert sound == b"".join(frame(n).payload for n in range(50, 54))
 
 
-def test_a_cut_in_truncates_each_item_by_its_own_sound_and_drops_what_is_late():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_cut_in_truncates_each_item_by_its_own_sound_and_drops_what_is_late():
+    async with play([Answer("one two three four five", 5000), Answer("ok", 200)]) as (
+        bench,
+        server,
+    ):
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
@@ -173,8 +167,6 @@ def test_a_cut_in_truncates_each_item_by_its_own_sound_and_drops_what_is_late():
         bench.backend.perform(Truncate(7, 99.0, "one"))
         bench.backend.perform(Respond(2, 2, 8, 0, 160, text="go on"))
         await bench.until(ReplyEnded, 2)
-
-    server = play(story, [Answer("one two three four five", 5000), Answer("ok", 200)])
     assert not server.seen.errors, "a truncation is never longer than the sound"
     (truncate,) = server.seen.of("conversation.item.truncate")
     assert truncate["audio_end_ms"] == 600
@@ -182,8 +174,8 @@ def test_a_cut_in_truncates_each_item_by_its_own_sound_and_drops_what_is_late():
     assert kinds.count("response.create") == 2
 
 
-def test_a_tool_is_asked_for_answered_and_spoken_about():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_tool_is_asked_for_answered_and_spoken_about():
+    async with play([Answer(tool=("lookup", {"q": 1})), Answer("two", 400)]) as (bench, server):
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
@@ -196,14 +188,12 @@ def test_a_tool_is_asked_for_answered_and_spoken_about():
         await bench.until(ReplyEnded)
         ended = bench.of(UtteranceEnded)
         assert [(e.reply, e.utterance) for e in ended] == [(1, 9)]  # type: ignore[attr-defined]
-
-    server = play(story, [Answer(tool=("lookup", {"q": 1})), Answer("two", 400)])
     items = [event["item"]["type"] for event in server.seen.of("conversation.item.create")]
     assert items == ["function_call_output"]
 
 
-def test_a_response_that_fails_is_a_loss_of_that_reply_only():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_response_that_fails_is_a_loss_of_that_reply_only():
+    async with play([Answer(fails="server_error")]) as (bench, _server):
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
@@ -211,19 +201,15 @@ def test_a_response_that_fails_is_a_loss_of_that_reply_only():
         assert isinstance(lost, BackendLost)
         assert (lost.reply, lost.fatal) == (1, False)
 
-    play(story, [Answer(fails="server_error")])
 
-
-def test_a_cut_connection_is_a_fatal_loss_that_names_no_secret():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_cut_connection_is_a_fatal_loss_that_names_no_secret():
+    async with play([Answer("x")]) as (bench, server):
         await bench.until(BackendReady)
         await server.drop()
         lost = await bench.until(BackendLost)
         assert isinstance(lost, BackendLost)
         assert lost.fatal
         assert "sk-secret" not in lost.reason
-
-    play(story, [Answer("x")])
 
 
 async def test_a_refused_connection_is_a_fatal_loss_that_names_no_secret():
@@ -237,8 +223,8 @@ async def test_a_refused_connection_is_a_fatal_loss_that_names_no_secret():
     assert "sk-secret" not in lost.reason
 
 
-def test_a_session_is_renewed_in_a_quiet_moment_and_carries_the_conversation():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_session_is_renewed_in_a_quiet_moment_and_carries_the_conversation():
+    async with play([Answer("still here", 400)], session_seconds=60.0) as (bench, server):
         await bench.until(BackendReady)
         bench.history = (Entry("caller", "I am Jack"), Entry("agent", "Hello Jack"))
         await asyncio.sleep(61)
@@ -247,16 +233,14 @@ def test_a_session_is_renewed_in_a_quiet_moment_and_carries_the_conversation():
         bench.backend.perform(Respond(1, 1, 7, 0, 160))
         await bench.until(ReplyEnded)
         assert not bench.of(BackendLost)
-
-    server = play(story, [Answer("still here", 400)], session_seconds=60.0)
     items = [event["item"]["role"] for event in server.seen.of("conversation.item.create")]
     assert items == ["user", "assistant"]
 
 
 # A line without G.711, and a server without it.
 @pytest.mark.parametrize(("codec", "sound"), [("l16", "line"), ("pcmu", "pcm")])
-def test_what_is_not_passed_through_travels_as_24_khz_pcm(codec: str, sound: str):
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_what_is_not_passed_through_travels_as_24_khz_pcm(codec: str, sound: str):
+    async with play([Answer("one", 1000)], codec=codec, sound=sound) as (bench, server):
         await bench.until(BackendReady)
         bench.backend.perform(Listen(0))
         for number in range(50):
@@ -265,8 +249,6 @@ def test_what_is_not_passed_through_travels_as_24_khz_pcm(codec: str, sound: str
         await bench.until(ReplyEnded)
         heard = b"".join(e.pcm for e in bench.of(AgentAudio))  # type: ignore[attr-defined]
         assert len(heard) / 2 / 8000 == pytest.approx(1.0, abs=0.05)
-
-    server = play(story, [Answer("one", 1000)], codec=codec, sound=sound)
     (update,) = server.seen.of("session.update")
     audio = update["session"]["audio"]
     assert audio["input"]["format"] == {"type": "audio/pcm", "rate": 24000}
@@ -274,20 +256,18 @@ def test_what_is_not_passed_through_travels_as_24_khz_pcm(codec: str, sound: str
     assert len(server.seen.sound) / 2 / 24000 == pytest.approx(1.0, abs=0.05)
 
 
-def test_a_note_and_typed_words_become_items():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_note_and_typed_words_become_items():
+    async with play([Answer("hi", 200)]) as (bench, server):
         await bench.until(BackendReady)
         bench.backend.perform(Inform("The caller pressed 5."))
         bench.backend.perform(Respond(1, 1, 7, 0, 0, text="hello"))
         await bench.until(ReplyEnded)
-
-    server = play(story, [Answer("hi", 200)])
     roles = [event["item"]["role"] for event in server.seen.of("conversation.item.create")]
     assert roles == ["system", "user"]
 
 
-def test_a_model_that_owns_turns_hears_everything_and_begins_its_answers_itself():
-    async def story(bench: Bench, server: FakeRealtime) -> None:
+async def test_a_model_that_owns_turns_hears_everything_and_begins_its_answers_itself():
+    async with play([Answer("x")], turns="server_vad") as (bench, server):
         await bench.until(BackendReady)
         bench.backend.hear(frame(1))
         session = server.sessions[0]
@@ -306,8 +286,6 @@ def test_a_model_that_owns_turns_hears_everything_and_begins_its_answers_itself(
             group.create_task(session._respond(Answer("hi there", 400), "r1", None))
         await bench.until(ReplyEnded)
         assert bench.of(UtteranceEnded) == [UtteranceEnded(1, 7, "hi there ")]
-
-    server = play(story, [Answer("x")], turns="server_vad")
     assert not server.seen.of("response.create")
     assert not server.seen.of("input_audio_buffer.commit")
     assert bytes(server.seen.sound) == frame(1).payload

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -67,44 +68,41 @@ async def missing(_request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
-def serving(story: Callable[[Open], Coroutine[Any, Any, None]]) -> None:
-    """Tell a story to a server in virtual time."""
+@asynccontextmanager
+async def serving() -> AsyncIterator[Open]:
+    """Serve; what is yielded opens a connection."""
+    routes = [
+        Route("/", hello),
+        Route("/echo", echo, methods=["POST"]),
+        Route("/endless", endless),
+        Route("/slow", slow),
+    ]
+    app = Starlette(routes=routes, exception_handlers={ClientDisconnect: missing})
+    config = uvicorn.Config(
+        app, loop="none", http=Door(PATIENCE), ws="none", lifespan="off",  # type: ignore[arg-type]
+        log_config=None, access_log=False, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    server = _Server(config)
+    (socket,) = bind("test", "127.0.0.1", 0)
+    port = socket.getsockname()[1]
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(server.serve([socket]))
+        while not server.started:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        writers: list[Writer] = []
 
-    async def whole() -> None:
-        routes = [
-            Route("/", hello),
-            Route("/echo", echo, methods=["POST"]),
-            Route("/endless", endless),
-            Route("/slow", slow),
-        ]
-        app = Starlette(routes=routes, exception_handlers={ClientDisconnect: missing})
-        config = uvicorn.Config(
-            app, loop="none", http=Door(PATIENCE), ws="none", lifespan="off",  # type: ignore[arg-type]
-            log_config=None, access_log=False, timeout_graceful_shutdown=1,
-        )  # fmt: skip
-        server = _Server(config)
-        (socket,) = bind("test", "127.0.0.1", 0)
-        port = socket.getsockname()[1]
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(server.serve([socket]))
-            while not server.started:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            writers: list[Writer] = []
+        async def opened() -> tuple[Reader, Writer]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writers.append(writer)
+            return reader, writer
 
-            async def opened() -> tuple[Reader, Writer]:
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                writers.append(writer)
-                return reader, writer
-
-            try:
-                await story(opened)
-            finally:
-                for writer in writers:
-                    writer.transport.abort()
-                server.should_exit = True
-                await task
-
-    run(whole())
+        try:
+            yield opened
+        finally:
+            for writer in writers:
+                writer.transport.abort()
+            server.should_exit = True
+            await task
 
 
 async def drip(writer: Writer, data: bytes, every: float) -> None:
@@ -135,8 +133,10 @@ UPGRADE = b"GET /ws HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: we
     ],
     ids=["head", "body", "chunks", "upgrade", "second request"],
 )
-def test_a_request_that_never_becomes_whole_is_answered_408(first: bytes, slowly: bytes) -> None:
-    async def story(opened: Open) -> None:
+async def test_a_request_that_never_becomes_whole_is_answered_408(
+    first: bytes, slowly: bytes
+) -> None:
+    async with serving() as opened:
         loop = asyncio.get_running_loop()
         reader, writer = await opened()
         writer.write(first)
@@ -151,19 +151,15 @@ def test_a_request_that_never_becomes_whole_is_answered_408(first: bytes, slowly
         assert said == b"HTTP/1.1 408 Request Timeout\r\n"
         assert took == pytest.approx(PATIENCE.request_seconds, abs=2)
 
-    serving(story)
 
-
-def test_one_that_asks_nothing_is_let_go_without_a_word() -> None:
-    async def story(opened: Open) -> None:
+async def test_one_that_asks_nothing_is_let_go_without_a_word() -> None:
+    async with serving() as opened:
         reader, _ = await opened()
         assert await reader.read() == b""
 
-    serving(story)
 
-
-def test_a_whole_request_has_no_deadline_and_the_next_one_has_its_own() -> None:
-    async def story(opened: Open) -> None:
+async def test_a_whole_request_has_no_deadline_and_the_next_one_has_its_own() -> None:
+    async with serving() as opened:
         reader, writer = await opened()
         writer.write(b"GET /slow HTTP/1.1\r\nHost: here\r\n\r\n")
         assert (await reader.readuntil(b"late")).startswith(b"HTTP/1.1 200")
@@ -171,8 +167,6 @@ def test_a_whole_request_has_no_deadline_and_the_next_one_has_its_own() -> None:
             await asyncio.sleep(3)
             writer.write(GET)
             assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200")
-
-    serving(story)
 
 
 @pytest.mark.parametrize(
@@ -183,18 +177,16 @@ def test_a_whole_request_has_no_deadline_and_the_next_one_has_its_own() -> None:
     ],
     ids=["head", "body"],
 )
-def test_a_request_too_big_is_answered_413_and_no_more_is_read(start: bytes) -> None:
-    async def story(opened: Open) -> None:
+async def test_a_request_too_big_is_answered_413_and_no_more_is_read(start: bytes) -> None:
+    async with serving() as opened:
         reader, writer = await opened()
         writer.write(start + b"b" * (PATIENCE.request_bytes + 1))
         said = await reader.readline()
         assert said == b"HTTP/1.1 413 Request Entity Too Large\r\n"
 
-    serving(story)
 
-
-def test_a_peer_that_does_not_read_its_answer_is_let_go() -> None:
-    async def story(opened: Open) -> None:
+async def test_a_peer_that_does_not_read_its_answer_is_let_go() -> None:
+    async with serving() as opened:
         ended.clear()
         _, writer = await opened()
         writer.transport.pause_reading()
@@ -204,11 +196,9 @@ def test_a_peer_that_does_not_read_its_answer_is_let_go() -> None:
         await asyncio.sleep(10)
         assert ended == ["endless"]
 
-    serving(story)
 
-
-def test_past_a_number_of_idle_connections_the_oldest_goes_and_others_are_served() -> None:
-    async def story(opened: Open) -> None:
+async def test_past_a_number_of_idle_connections_the_oldest_goes_and_others_are_served() -> None:
+    async with serving() as opened:
         asking_reader, asking = await opened()
         asking.write(b"GET /slow HTTP/1.1\r\nHost: here\r\n\r\n")
         idle = [await opened() for _ in range(PATIENCE.idle_connections + 1)]
@@ -219,5 +209,3 @@ def test_past_a_number_of_idle_connections_the_oldest_goes_and_others_are_served
         writer.write(GET)
         assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200")
         assert (await asking_reader.readuntil(b"late")).startswith(b"HTTP/1.1 200")
-
-    serving(story)

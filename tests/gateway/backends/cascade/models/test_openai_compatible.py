@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import openai
 import pytest
@@ -35,29 +35,26 @@ def request(call: str = "c1", priority: str = "confirmed", text: str = "Hello?")
     )
 
 
-def play(
-    story: Callable[[OpenAICompatibleModel, list[FakeChat]], Awaitable[None]],
+@asynccontextmanager
+async def play(
     *servers: FakeChat,
     **settings: object,
-) -> None:
-    async def main() -> None:
-        async with AsyncExitStack() as stack:
-            for server in servers:
-                await stack.enter_async_context(server.serving())
-            chosen = OpenAIModelSettings(
-                "openai",
-                "m",
-                tuple(server.url for server in servers),
-                **settings,  # type: ignore[arg-type]
-            )
-            model = OpenAICompatibleModel(chosen, "sk-secret")
-            try:
-                await story(model, list(servers))
-            finally:
-                await model.close()
-                await asyncio.sleep(0.1)  # the client's own generators are closed by the loop
-
-    run(main())
+) -> AsyncIterator[tuple[OpenAICompatibleModel, list[FakeChat]]]:
+    async with AsyncExitStack() as stack:
+        for server in servers:
+            await stack.enter_async_context(server.serving())
+        chosen = OpenAIModelSettings(
+            "openai",
+            "m",
+            tuple(server.url for server in servers),
+            **settings,  # type: ignore[arg-type]
+        )
+        model = OpenAICompatibleModel(chosen, "sk-secret")
+        try:
+            yield model, list(servers)
+        finally:
+            await model.close()
+            await asyncio.sleep(0.1)  # the client's own generators are closed by the loop
 
 
 async def all_of(model: OpenAICompatibleModel, asked: ModelRequest) -> list[ModelEvent]:
@@ -73,8 +70,11 @@ def text(events: list[ModelEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-def test_text_comes_token_by_token_and_usage_with_cached_tokens_at_the_end():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_text_comes_token_by_token_and_usage_with_cached_tokens_at_the_end():
+    async with play(FakeChat([Say("Good day to you.", first=0.3, gap=0.1)]), server="openai") as (
+        model,
+        servers,
+    ):
         loop = asyncio.get_running_loop()
         begun, times = loop.time(), []
         events = []
@@ -91,41 +91,34 @@ def test_text_comes_token_by_token_and_usage_with_cached_tokens_at_the_end():
         assert again[-1].figures["cached_tokens"] > 20
         assert servers[0].asked[0].headers["authorization"] == "Bearer sk-secret"
 
-    play(story, FakeChat([Say("Good day to you.", first=0.3, gap=0.1)]), server="openai")
 
-
-def test_tool_requests_in_interleaved_pieces_become_whole_requests():
+async def test_tool_requests_in_interleaved_pieces_become_whole_requests():
     tools = [("lookup", {"q": "tyres", "n": 2}), ("lookup", {"q": "brakes und Öl"})]
-
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+    async with play(FakeChat([Say("One moment.", tools)])) as (model, _servers):
         events = await all_of(model, request())
         asks = [event for event in events if isinstance(event, ToolDelta)]
         assert [(ask.name, ask.arguments) for ask in asks] == tools
         assert len({ask.ask for ask in asks}) == 2
         assert text(events) == "One moment."
 
-    play(story, FakeChat([Say("One moment.", tools)]))
-
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_a_chain_of_thought_is_never_spoken(field: str):
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_a_chain_of_thought_is_never_spoken(field: str):
+    said = Say("Nine to five.", thinking="The caller wants to know", thinking_field=field)
+    async with play(FakeChat([said], "vllm"), server="vllm") as (model, _servers):
         assert text(await all_of(model, request())) == "Nine to five."
 
-    said = Say("Nine to five.", thinking="The caller wants to know", thinking_field=field)
-    play(story, FakeChat([said], "vllm"), server="vllm")
 
-
-def test_a_chain_of_thought_between_marks_is_not_spoken_either():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_a_chain_of_thought_between_marks_is_not_spoken_either():
+    async with play(
+        FakeChat([Say("<think> hm, hours. </think> Nine to five."), Say("<thin ice>")])
+    ) as (model, _servers):
         assert text(await all_of(model, request())).strip() == "Nine to five."
         assert text(await all_of(model, request())) == "<thin ice>"
 
-    play(story, FakeChat([Say("<think> hm, hours. </think> Nine to five."), Say("<thin ice>")]))
 
-
-def test_closing_the_iterator_stops_the_generation_at_the_server():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_closing_the_iterator_stops_the_generation_at_the_server():
+    async with play(FakeChat([Say("a b c d e f g h i j k l m n", gap=0.3)])) as (model, servers):
         stream = model.stream(request())
         await anext(stream)
         await stream.aclose()  # type: ignore[attr-defined]
@@ -134,18 +127,14 @@ def test_closing_the_iterator_stops_the_generation_at_the_server():
         assert asked.fate == "aborted"
         assert asked.tokens < 5
 
-    play(story, FakeChat([Say("a b c d e f g h i j k l m n", gap=0.3)]))
 
-
-def test_cancelling_before_the_first_token_stops_the_generation_too():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_cancelling_before_the_first_token_stops_the_generation_too():
+    async with play(FakeChat([Say("never", first=5.0)])) as (model, servers):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.5):
                 await all_of(model, request())
         await asyncio.sleep(1)
         assert [asked.fate for asked in servers[0].asked] == ["aborted"]
-
-    play(story, FakeChat([Say("never", first=5.0)]))
 
 
 @pytest.mark.parametrize(
@@ -159,29 +148,23 @@ def test_cancelling_before_the_first_token_stops_the_generation_too():
         (Say("One", [("lookup", {})], raw_arguments="[1]"), "no JSON object"),
     ],
 )
-def test_what_breaks_inside_an_answer_is_an_error_of_the_world(say: Say, words: str):
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_what_breaks_inside_an_answer_is_an_error_of_the_world(say: Say, words: str):
+    async with play(FakeChat([say], "vllm")) as (model, _servers):
         events: list[ModelEvent] = []
         with pytest.raises(OSError, match=words):
             await collect(model, events)
         assert text(events).startswith("One")
 
-    play(story, FakeChat([say], "vllm"))
 
-
-def test_an_unknown_reason_for_the_end_is_an_end():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_an_unknown_reason_for_the_end_is_an_end():
+    async with play(FakeChat([Say("One two", finish="repetition")], "vllm")) as (model, _servers):
         assert text(await all_of(model, request())) == "One two"
 
-    play(story, FakeChat([Say("One two", finish="repetition")], "vllm"))
 
-
-def test_a_silent_server_is_given_up():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_a_silent_server_is_given_up():
+    async with play(FakeChat([Say("late", first=60.0)]), silent_seconds=2.0) as (model, _servers):
         with pytest.raises(TimeoutError):
             await all_of(model, request())
-
-    play(story, FakeChat([Say("late", first=60.0)]), silent_seconds=2.0)
 
 
 async def test_a_server_that_is_not_there_is_an_error_of_the_world():
@@ -192,8 +175,8 @@ async def test_a_server_that_is_not_there_is_an_error_of_the_world():
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_refusal_moves_to_another_server_at_once_and_the_first_rests(status: int):
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_a_refusal_moves_to_another_server_at_once_and_the_first_rests(status: int):
+    async with play(FakeChat([Say("Hello.")]), FakeChat([Say("Hello.")])) as (model, servers):
         loop = asyncio.get_running_loop()
         await all_of(model, request())
         home, other = sorted(servers, key=lambda server: -len(server.asked))
@@ -209,11 +192,9 @@ def test_a_refusal_moves_to_another_server_at_once_and_the_first_rests(status: i
             await all_of(model, request(call))
         assert len(home.asked) > 2
 
-    play(story, FakeChat([Say("Hello.")]), FakeChat([Say("Hello.")]))
 
-
-def test_a_call_stays_at_one_server():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_a_call_stays_at_one_server():
+    async with play(FakeChat([Say("Hello.")]), FakeChat([Say("Hello.")])) as (model, servers):
         for _ in range(6):
             for call in ("a", "b", "c", "d", "e", "f"):
                 await all_of(model, request(call, text=f"I am {call}"))
@@ -221,22 +202,25 @@ def test_a_call_stays_at_one_server():
         assert not heard[0] & heard[1]
         assert len(heard[0] | heard[1]) == 6
 
-    play(story, FakeChat([Say("Hello.")]), FakeChat([Say("Hello.")]))
 
-
-def test_a_wrong_request_is_not_tried_elsewhere():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_a_wrong_request_is_not_tried_elsewhere():
+    extra = {"extra": {"no_such_field": 1}}
+    async with play(FakeChat([Say("x")]), FakeChat([Say("x")]), server="openai", **extra) as (
+        model,
+        servers,
+    ):
         with pytest.raises(Refused, match="400"):
             await all_of(model, request())
         assert sum(len(server.asked) for server in servers) == 1
 
-    extra = {"extra": {"no_such_field": 1}}
-    play(story, FakeChat([Say("x")]), FakeChat([Say("x")]), server="openai", **extra)
-
 
 @pytest.mark.parametrize(("server", "wanted"), [("vllm", [0, 10, 20]), ("sglang", [20, 10, 0])])
-def test_priorities_are_in_each_servers_own_sense(server: str, wanted: list[int]):
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_priorities_are_in_each_servers_own_sense(server: str, wanted: list[int]):
+    async with play(
+        FakeChat([Say("x")], server, scheduling=True),  # type: ignore[arg-type]
+        server=server,
+        priorities=True,
+    ) as (model, servers):
         for priority in ("confirmed", "draft", "background"):
             await all_of(model, request(priority=priority))
         assert [asked.body["priority"] for asked in servers[0].asked] == wanted
@@ -245,27 +229,23 @@ def test_priorities_are_in_each_servers_own_sense(server: str, wanted: list[int]
         assert [asked.headers["x-request-id"] for asked in servers[0].asked] == ids
         assert all(asked.headers["traceparent"][:3] == "00-" for asked in servers[0].asked)
 
-    play(
-        story,
-        FakeChat([Say("x")], server, scheduling=True),  # type: ignore[arg-type]
-        server=server,
-        priorities=True,
-    )
 
-
-def test_without_priority_scheduling_none_is_sent():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_without_priority_scheduling_none_is_sent():
+    async with play(FakeChat([Say("x")], "vllm"), server="vllm", thinking="off") as (
+        model,
+        servers,
+    ):
         await all_of(model, request(priority="draft"))
         (asked,) = servers[0].asked
         assert "priority" not in asked.body
         assert asked.body["session_id"] == "c1"
         assert asked.body["chat_template_kwargs"] == {"enable_thinking": False}
 
-    play(story, FakeChat([Say("x")], "vllm"), server="vllm", thinking="off")
 
-
-def test_the_vendors_own_client_accepts_the_fake():
-    async def story(model: OpenAICompatibleModel, servers: list[FakeChat]) -> None:
+async def test_the_vendors_own_client_accepts_the_fake():
+    async with play(
+        FakeChat([Say("One moment.", [("lookup", {"q": 1}), ("lookup", {})])], "vllm")
+    ) as (_model, servers):
         client = openai.AsyncOpenAI(base_url=servers[0].url, api_key="k", max_retries=0)
         async with client.chat.completions.stream(
             model="m",
@@ -280,5 +260,3 @@ def test_the_vendors_own_client_accepts_the_fake():
         assert [json.loads(c.function.arguments) for c in message.tool_calls] == [{"q": 1}, {}]
         assert final.usage is not None
         assert final.usage.completion_tokens == 2
-
-    play(story, FakeChat([Say("One moment.", [("lookup", {"q": 1}), ("lookup", {})])], "vllm"))

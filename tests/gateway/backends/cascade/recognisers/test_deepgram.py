@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 from deepgram import AsyncDeepgramClient
@@ -50,37 +51,32 @@ class Bench:
 Story = Callable[[Bench], Awaitable[None]]
 
 
-def play(kind: str, story: Story, hints: Sequence[str] = HINTS, **settings: object) -> FakeDeepgram:
-    async def main() -> FakeDeepgram:
-        async with FakeDeepgram(Sentences()).serving() as server:
-            url = f"{server.url}/{'v2' if kind == 'flux' else 'v1'}/listen"
-            maker: DeepgramFlux | DeepgramNova
-            if kind == "flux":
-                maker = DeepgramFlux(
-                    DeepgramFluxSettings("deepgram-flux", url=url, **settings), "k"
-                )  # type: ignore[arg-type]
-            else:
-                maker = DeepgramNova(DeepgramNovaSettings("deepgram", url=url, **settings), "k")  # type: ignore[arg-type]
-            heard: list[Transcript] = []
-            stream = StreamingRecogniser(maker, advises=True).open(RATE, hints, heard.append)
-            bench = Bench(server, stream, heard)
-            async with asyncio.TaskGroup() as group:
-                serving = group.create_task(stream.serve())
-                await story(bench)
-                await stream.close()
-                serving.cancel()
-            await asyncio.sleep(1)
-            return server
-
-    return run(main())
+@asynccontextmanager
+async def play(kind: str, hints: Sequence[str] = HINTS, **settings: object) -> AsyncIterator[Bench]:
+    async with FakeDeepgram(Sentences()).serving() as server:
+        url = f"{server.url}/{'v2' if kind == 'flux' else 'v1'}/listen"
+        maker: DeepgramFlux | DeepgramNova
+        if kind == "flux":
+            maker = DeepgramFlux(DeepgramFluxSettings("deepgram-flux", url=url, **settings), "k")  # type: ignore[arg-type]
+        else:
+            maker = DeepgramNova(DeepgramNovaSettings("deepgram", url=url, **settings), "k")  # type: ignore[arg-type]
+        heard: list[Transcript] = []
+        stream = StreamingRecogniser(maker, advises=True).open(RATE, hints, heard.append)
+        bench = Bench(server, stream, heard)
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(stream.serve())
+            yield bench
+            await stream.close()
+            serving.cancel()
+        await asyncio.sleep(1)
 
 
 BOTH = pytest.mark.parametrize("kind", ["flux", "nova"])
 
 
 @BOTH
-def test_a_turns_words_are_known_soon_after_its_last_sound(kind: str):
-    async def story(bench: Bench) -> None:
+async def test_a_turns_words_are_known_soon_after_its_last_sound(kind: str):
+    async with play(kind) as bench:
         await bench.plays(1.0)
         start, end = await bench.plays(1.2, "I need new brake pads")
         async with asyncio.TaskGroup() as group:
@@ -92,8 +88,7 @@ def test_a_turns_words_are_known_soon_after_its_last_sound(kind: str):
             assert found.text == "I need new brake pads"
             again = await bench.stream.transcribe(start, end, final=True)
             assert again.text == found.text
-
-    server = play(kind, story)
+    server = bench.server
     (session,) = server.sessions
     assert session.query["keyterm"] == list(HINTS)
     assert session.query["encoding"] == ["linear16"]
@@ -102,8 +97,8 @@ def test_a_turns_words_are_known_soon_after_its_last_sound(kind: str):
 
 
 @BOTH
-def test_two_turns_share_no_word(kind: str):
-    async def story(bench: Bench) -> None:
+async def test_two_turns_share_no_word(kind: str):
+    async with play(kind) as bench:
         await bench.plays(0.5)
         first = await bench.plays(1.0, "My name is Mary")
         await bench.plays(0.4)
@@ -116,12 +111,10 @@ def test_two_turns_share_no_word(kind: str):
         words = (await bench.stream.transcribe(*joint, final=True)).text
         assert words == "My name is Mary and it is Tuesday"
 
-    play(kind, story)
-
 
 @BOTH
-def test_a_connection_that_breaks_within_a_turn_loses_no_word(kind: str):
-    async def story(bench: Bench) -> None:
+async def test_a_connection_that_breaks_within_a_turn_loses_no_word(kind: str):
+    async with play(kind) as bench:
         await bench.plays(1.0)
         start, _ = await bench.plays(0.7, "We open at nine and close at five")
         bench.server.drop()
@@ -129,38 +122,34 @@ def test_a_connection_that_breaks_within_a_turn_loses_no_word(kind: str):
         await bench.plays(0.4)
         found = await bench.stream.transcribe(start, end, final=True)
         assert found.text == "We open at nine and close at five"
-
-    server = play(kind, story)
+    server = bench.server
     assert len(server.sessions) == 2
 
 
 @BOTH
-def test_silence_is_not_sent_again_after_a_break(kind: str):
-    async def story(bench: Bench) -> None:
+async def test_silence_is_not_sent_again_after_a_break(kind: str):
+    async with play(kind) as bench:
         start, end = await bench.plays(1.0, "Hello there")
         await bench.plays(20.0)
         assert (await bench.stream.transcribe(start, end, final=True)).text == "Hello there"
         bench.server.drop()
         await bench.plays(1.0)
-
-    server = play(kind, story)
+    server = bench.server
     assert server.sessions[1].sound < 6 * RATE * 2
 
 
 @BOTH
-def test_words_that_do_not_come_are_not_waited_for_for_ever(kind: str):
-    async def story(bench: Bench) -> None:
+async def test_words_that_do_not_come_are_not_waited_for_for_ever(kind: str):
+    async with play(kind, answer_seconds=1.5) as bench:
         bench.server.silent = True
         start, end = await bench.plays(1.0, "Hello there")
         with pytest.raises(TimeoutError, match="did not come"):
             await bench.stream.transcribe(start, end, final=True)
 
-    play(kind, story, answer_seconds=1.5)
-
 
 @BOTH
-def test_a_server_that_refuses_is_tried_again_and_meanwhile_there_are_no_words(kind: str):
-    async def story(bench: Bench) -> None:
+async def test_a_server_that_refuses_is_tried_again_and_meanwhile_there_are_no_words(kind: str):
+    async with play(kind, answer_seconds=1.0) as bench:
         bench.server.refuse = True
         bench.server.drop()
         start, end = await bench.plays(1.0, "Hello there")
@@ -170,11 +159,9 @@ def test_a_server_that_refuses_is_tried_again_and_meanwhile_there_are_no_words(k
         await bench.plays(4.0)
         assert (await bench.stream.transcribe(start, end, final=True)).text == "Hello there"
 
-    play(kind, story, answer_seconds=1.0)
 
-
-def test_flux_says_when_a_turn_is_probably_over_goes_on_and_ends():
-    async def story(bench: Bench) -> None:
+async def test_flux_says_when_a_turn_is_probably_over_goes_on_and_ends():
+    async with play("flux") as bench:
         await bench.plays(0.5)
         await bench.plays(1.0, "I would like")
         await bench.plays(0.5)
@@ -198,19 +185,16 @@ def test_flux_says_when_a_turn_is_probably_over_goes_on_and_ends():
         assert ended.probability == 0.9
         assert abs(ended.position - 3.8 * RATE) < 0.1 * RATE
 
-    play("flux", story)
 
-
-def test_flux_ends_its_turn_with_ours_where_that_is_wanted():
-    async def story(bench: Bench) -> None:
+async def test_flux_ends_its_turn_with_ours_where_that_is_wanted():
+    async with play("flux", force_end=True) as bench:
         await bench.plays(0.5)
         start, end = await bench.plays(1.0, "Hello there")
         await bench.plays(0.1)
         begun = asyncio.get_running_loop().time()
         assert (await bench.stream.transcribe(start, end, final=True)).text == "Hello there"
         assert asyncio.get_running_loop().time() - begun < 0.1
-
-    server = play("flux", story, force_end=True)
+    server = bench.server
     assert {"type": "ForceEndTurn"} in server.sessions[0].texts
 
 

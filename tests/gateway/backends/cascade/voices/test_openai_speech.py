@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import openai
 import pytest
@@ -14,22 +15,19 @@ from tests.support.sound_server import SECONDS_A_CHARACTER, FakeSound
 TEXT = "Thank you, that is fine. We open at nine in the morning, and we close at five."
 
 
-def play(
-    story: Callable[[OpenAISpeech, FakeSound], Awaitable[None]],
+@asynccontextmanager
+async def play(
     server: FakeSound | None = None,
     **settings: object,
-) -> None:
-    async def main() -> None:
-        async with (server or FakeSound()).serving() as served:
-            chosen = SpeechSettings("openai", "tts", "marin", served.url, **settings)  # type: ignore[arg-type]
-            voice = OpenAISpeech(chosen, "k")
-            try:
-                await story(voice, served)
-            finally:
-                await voice.close()
-                await asyncio.sleep(0.1)
-
-    run(main())
+) -> AsyncIterator[tuple[OpenAISpeech, FakeSound]]:
+    async with (server or FakeSound()).serving() as served:
+        chosen = SpeechSettings("openai", "tts", "marin", served.url, **settings)  # type: ignore[arg-type]
+        voice = OpenAISpeech(chosen, "k")
+        try:
+            yield voice, served
+        finally:
+            await voice.close()
+            await asyncio.sleep(0.1)
 
 
 async def tokens(text: str, gap: float = 0.03) -> AsyncIterator[str]:
@@ -43,8 +41,8 @@ async def all_of(voice: OpenAISpeech, text: str, rate: int = 8000) -> list[Speec
 
 
 @pytest.mark.parametrize("form", ["audio", "sse"])
-def test_a_text_is_spoken_clause_by_clause_with_every_word_in_its_place(form: str):
-    async def story(voice: OpenAISpeech, server: FakeSound) -> None:
+async def test_a_text_is_spoken_clause_by_clause_with_every_word_in_its_place(form: str):
+    async with play(form=form) as (voice, server):
         chunks = await all_of(voice, TEXT)
         assert "".join(chunk.text for chunk in chunks).split() == TEXT.split()
         inputs = [spoken.body["input"] for spoken in server.spoken]
@@ -63,11 +61,9 @@ def test_a_text_is_spoken_clause_by_clause_with_every_word_in_its_place(form: st
         assert starts[0] == 0
         assert words[-1][1] <= samples / 8000 + 0.3
 
-    play(story, form=form)
 
-
-def test_the_first_sound_does_not_wait_for_the_rest_of_the_text():
-    async def story(voice: OpenAISpeech, server: FakeSound) -> None:
+async def test_the_first_sound_does_not_wait_for_the_rest_of_the_text():
+    async with play() as (voice, _server):
         loop = asyncio.get_running_loop()
         begun = loop.time()
         stream = voice.speak(tokens(TEXT, gap=0.5), 8000)
@@ -77,19 +73,15 @@ def test_the_first_sound_does_not_wait_for_the_rest_of_the_text():
         assert loop.time() - begun < 5 * 0.5 + 0.6
         await stream.aclose()
 
-    play(story)
 
-
-def test_closing_the_iterator_closes_the_connection():
-    async def story(voice: OpenAISpeech, server: FakeSound) -> None:
+async def test_closing_the_iterator_closes_the_connection():
+    async with play(FakeSound(gap=0.5)) as (voice, server):
         stream = voice.speak(tokens(TEXT), 8000)
         await anext(stream)
         await stream.aclose()
         await asyncio.sleep(5)
         assert not server.spoken[-1].done
         assert server.http.aborted == 1
-
-    play(story, FakeSound(gap=0.5))
 
 
 @pytest.mark.parametrize(
@@ -100,18 +92,16 @@ def test_closing_the_iterator_closes_the_connection():
         (FakeSound(first=60.0), TimeoutError, "in time"),
     ],
 )
-def test_what_goes_wrong_is_an_error_of_the_world(
+async def test_what_goes_wrong_is_an_error_of_the_world(
     server: FakeSound, error: type[OSError], words: str
 ):
-    async def story(voice: OpenAISpeech, server: FakeSound) -> None:
+    async with play(server) as (voice, server):
         with pytest.raises(error, match=words):
             await all_of(voice, TEXT)
 
-    play(story, server)
 
-
-def test_the_vendors_own_client_accepts_the_fake():
-    async def story(voice: OpenAISpeech, server: FakeSound) -> None:
+async def test_the_vendors_own_client_accepts_the_fake():
+    async with play() as (_voice, server):
         client = openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0)
         async with client.audio.speech.with_streaming_response.create(
             model="tts", voice="marin", input="Good day.", response_format="pcm"
@@ -119,5 +109,3 @@ def test_the_vendors_own_client_accepts_the_fake():
             sound = b"".join([piece async for piece in answer.iter_bytes()])
         assert len(sound) == 2 * int(9 * SECONDS_A_CHARACTER * 24000)
         await client.close()
-
-    play(story)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 from deepgram import AsyncDeepgramClient
@@ -47,22 +48,21 @@ Story = Callable[[StreamingVoice, FakeDeepgram], Awaitable[None]]
 BOTH = pytest.mark.parametrize("flux", [False, True])
 
 
-def play(story: Story, flux: bool, **settings: object) -> FakeDeepgram:
-    async def main() -> FakeDeepgram:
-        async with FakeDeepgram().serving() as server:
-            chosen = DeepgramVoiceSettings("deepgram", "m", server.url, **settings)  # type: ignore[arg-type]
-            voice = StreamingVoice(Aura(chosen, "k", flux))
-            await story(voice, server)
-            await voice.close()
-            await asyncio.sleep(1)
-            return server
-
-    return run(main())
+@asynccontextmanager
+async def play(
+    flux: bool, **settings: object
+) -> AsyncIterator[tuple[StreamingVoice, FakeDeepgram]]:
+    async with FakeDeepgram().serving() as server:
+        chosen = DeepgramVoiceSettings("deepgram", "m", server.url, **settings)  # type: ignore[arg-type]
+        voice = StreamingVoice(Aura(chosen, "k", flux))
+        yield voice, server
+        await voice.close()
+        await asyncio.sleep(1)
 
 
 @BOTH
-def test_words_go_out_as_they_come_and_sound_comes_back_with_every_word_placed(flux: bool):
-    async def story(voice: StreamingVoice, server: FakeDeepgram) -> None:
+async def test_words_go_out_as_they_come_and_sound_comes_back_with_every_word_placed(flux: bool):
+    async with play(flux) as (voice, server):
         chunks = await all_of(voice, TEXT)
         assert "".join(chunk.text for chunk in chunks).split() == TEXT.split()
         words = placed(chunks)
@@ -76,22 +76,18 @@ def test_words_go_out_as_they_come_and_sound_comes_back_with_every_word_placed(f
         assert said == ["Speak"] * len(TEXT.split()) + ["Flush"]
         assert session.path == ("/v2/speak" if flux else "/v1/speak")
 
-    play(story, flux)
-
 
 @BOTH
-def test_a_connection_is_kept_for_the_next_utterance(flux: bool):
-    async def story(voice: StreamingVoice, server: FakeDeepgram) -> None:
+async def test_a_connection_is_kept_for_the_next_utterance(flux: bool):
+    async with play(flux) as (voice, server):
         for _ in range(3):
             assert await all_of(voice, "Good day to you.")
         assert len(server.sessions) == 1
 
-    play(story, flux)
-
 
 @BOTH
-def test_what_was_under_way_when_the_caller_cut_in_is_not_heard_in_the_next_reply(flux: bool):
-    async def story(voice: StreamingVoice, server: FakeDeepgram) -> None:
+async def test_what_was_under_way_when_the_caller_cut_in_is_not_heard_in_the_next_reply(flux: bool):
+    async with play(flux) as (voice, server):
         stream = voice.speak(tokens(TEXT), 8000)
         await anext(stream)
         await stream.aclose()
@@ -102,12 +98,10 @@ def test_what_was_under_way_when_the_caller_cut_in_is_not_heard_in_the_next_repl
         stop = "Interrupt" if flux else "Clear"
         assert [t["type"] for t in server.sessions[0].texts].count(stop) == 1
 
-    play(story, flux)
-
 
 @BOTH
-def test_a_connection_that_breaks_is_an_error_of_the_world_and_is_not_used_again(flux: bool):
-    async def story(voice: StreamingVoice, server: FakeDeepgram) -> None:
+async def test_a_connection_that_breaks_is_an_error_of_the_world_and_is_not_used_again(flux: bool):
+    async with play(flux) as (voice, server):
         heard: list[SpeechChunk] = []
 
         async def listen() -> None:
@@ -124,23 +118,17 @@ def test_a_connection_that_breaks_is_an_error_of_the_world_and_is_not_used_again
         assert await all_of(voice, "Of course.")  # an idle one that broke meanwhile
         assert len(server.sessions) == 3
 
-    play(story, flux)
 
-
-def test_a_silent_voice_is_given_up():
-    async def story(voice: StreamingVoice, server: FakeDeepgram) -> None:
+async def test_a_silent_voice_is_given_up():
+    async with play(False) as (voice, server):
         server.silent = True
         with pytest.raises(TimeoutError, match="silent"):
             await all_of(voice, TEXT)
 
-    play(story, False)
 
-
-def test_a_text_without_words_needs_no_voice():
-    async def story(voice: StreamingVoice, server: FakeDeepgram) -> None:
+async def test_a_text_without_words_needs_no_voice():
+    async with play(False) as (voice, _server):
         assert await all_of(voice, "") == []
-
-    play(story, False)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
