@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from gateway.call.call import Call
@@ -136,29 +137,27 @@ class Line:
         )
         self.call.late = []
         self.seen = self.call.watch()
+        self.began = 0.0
 
-    def hold(self, story: Callable[[Line], Awaitable[None]]) -> Line:
-        """Hold a call in virtual time, in which this happens; its beginning is time 0."""
-
-        async def main() -> None:
-            pacer = Pacer()
-            pacer.add(self.call)
-            pacer.start()
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self.call.run())
-                await asyncio.sleep(0)
-                await story(self)
-                self.call.post(CallerGone("done"))
-            pacer.stop()
-
-        run(main())
-        self.leg.sent = [(when - START, frames) for when, frames in self.leg.sent]
-        self.hearing.fed = [(when - START, *what) for when, *what in self.hearing.fed]
-        return self
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[Line]:
+        """Hold a call, in which something happens; its beginning is time 0."""
+        self.began = asyncio.get_running_loop().time()
+        pacer = Pacer()
+        pacer.add(self.call)
+        pacer.start()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.call.run())
+            await asyncio.sleep(0)
+            yield self
+            self.call.post(CallerGone("done"))
+        pacer.stop()
+        self.leg.sent = [(when - self.began, frames) for when, frames in self.leg.sent]
+        self.hearing.fed = [(when - self.began, *what) for when, *what in self.hearing.fed]
 
     async def at(self, seconds: float) -> None:
         """Wait for a time of the call."""
-        await asyncio.sleep(START + seconds - asyncio.get_running_loop().time())
+        await asyncio.sleep(self.began + seconds - asyncio.get_running_loop().time())
 
     async def speak(self, frames: int, first: float) -> None:
         """Let frames come every 20 ms from a time on; the line counts those that came alone."""

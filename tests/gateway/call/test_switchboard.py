@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -20,65 +22,68 @@ from gateway.ports import Refusal
 from tests.support.cascade_call import FakeLeg
 from tests.support.one_call import make
 
-Story = Callable[[Switchboard, Pacer, asyncio.Event, asyncio.Event], Any]
+
+@dataclass
+class Serving:
+    """A switchboard at work."""
+
+    board: Switchboard
+    pacer: Pacer
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    "what was logged, once it is over"
 
 
-def told(story: Story, **settings: Any) -> list[dict[str, Any]]:
-    """Tell a story to a switchboard; give what it logged."""
-
-    async def main() -> None:
-        pacer = Pacer()
-        numbers = iter(range(100))
-        board = Switchboard(
-            pacer,
-            lambda leg: make(next(numbers))[0],
-            lambda agent: agent == "test",
-            AdmissionSettings(**settings),
-        )
-        stop, hurry = asyncio.Event(), asyncio.Event()
-        pacer.start()
-        async with asyncio.TaskGroup() as group:
-            serving = group.create_task(board.run(stop, hurry))
-            await asyncio.sleep(0.1)
-            await story(board, pacer, stop, hurry)
-            stop.set()
-            hurry.set()
-            await serving
-        pacer.stop()
-
+@asynccontextmanager
+async def serving(**settings: Any) -> AsyncIterator[Serving]:
+    """Serve, and stop in a hurry in the end."""
+    pacer = Pacer()
+    numbers = iter(range(100))
+    board = Switchboard(
+        pacer,
+        lambda leg: make(next(numbers))[0],
+        lambda agent: agent == "test",
+        AdmissionSettings(**settings),
+    )
+    it = Serving(board, pacer)
+    pacer.start()
     with capture_logs() as lines:
-        run(main())
-    return [dict(line) for line in lines]
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(board.run(it.stop, it.hurry))
+            await asyncio.sleep(0.1)
+            yield it
+            it.stop.set()
+            it.hurry.set()
+            await running
+    pacer.stop()
+    it.lines += [dict(line) for line in lines]
 
 
 def one_call(board: Switchboard) -> None:
     board.begin(make(0)[0].leg)
 
 
-def test_a_call_past_the_limit_is_told_the_limit() -> None:
-    async def story(board: Switchboard, *_: Any) -> None:
-        assert board.admit("test") is None
-        one_call(board)
+async def test_a_call_past_the_limit_is_told_the_limit() -> None:
+    async with serving(calls=1, retry_after=7) as it:
+        assert it.board.admit("test") is None
+        one_call(it.board)
         await asyncio.sleep(0.1)
-        assert board.admit("test") == Refusal("busy", 7, "All lines are busy.", "calls")
-
-    lines = told(story, calls=1, retry_after=7)
-    (refused,) = [line for line in lines if line["event"] == "call_refused"]
+        assert it.board.admit("test") == Refusal("busy", 7, "All lines are busy.", "calls")
+    (refused,) = [line for line in it.lines if line["event"] == "call_refused"]
     assert (refused["cause"], refused["limit"], refused["calls"]) == ("calls", 1, 1)
 
 
-def test_a_call_that_would_make_sound_late_is_told_so() -> None:
-    async def story(board: Switchboard, pacer: Pacer, *_: Any) -> None:
-        one_call(board)
+async def test_a_call_that_would_make_sound_late_is_told_so() -> None:
+    async with serving(calls=9) as it:
+        one_call(it.board)
         await asyncio.sleep(0.1)
-        pacer.recent.extend([0.0] * 225 + [0.02] * 25)
-        refusal = board.admit("test")
+        it.pacer.recent.extend([0.0] * 225 + [0.02] * 25)
+        refusal = it.board.admit("test")
         assert refusal is not None
         assert refusal.cause == "late"
-        assert board.would_refuse() == refusal
-
-    lines = told(story, calls=9)
-    (refused,) = [line for line in lines if line["event"] == "call_refused"]
+        assert it.board.would_refuse() == refusal
+    (refused,) = [line for line in it.lines if line["event"] == "call_refused"]
     assert (refused["cause"], refused["late_share"]) == ("late", 0.1)
 
 
@@ -91,39 +96,32 @@ def test_sip_says_the_cause_as_a_warning(cause: Any) -> None:
 
 
 @pytest.mark.parametrize("hurries", [True, False])
-def test_a_drain_ends_when_it_is_hurried_or_its_time_is_up(hurries: bool) -> None:
+async def test_a_drain_ends_when_it_is_hurried_or_its_time_is_up(hurries: bool) -> None:
     took: list[float] = []
-
-    async def story(
-        board: Switchboard, _pacer: Pacer, stop: asyncio.Event, hurry: asyncio.Event
-    ) -> None:
+    async with serving(drain_seconds=6.0) as it:
         loop = asyncio.get_running_loop()
-        one_call(board)
+        one_call(it.board)
         await asyncio.sleep(1)
         begun = loop.time()
-        stop.set()
+        it.stop.set()
         await asyncio.sleep(2)
-        assert len(board.calls) == 1
+        assert len(it.board.calls) == 1
         if hurries:
-            hurry.set()
-        while board.calls and board.calls[0].conversation.state.end.phase == "open":  # noqa: ASYNC110
+            it.hurry.set()
+        while it.board.calls and it.board.calls[0].conversation.state.end.phase == "open":  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         took.append(loop.time() - begun)
-
-    told(story, drain_seconds=6.0)
     assert took[0] == pytest.approx(2 if hurries else 6, abs=1)
 
 
-def test_a_drain_ends_with_its_last_call() -> None:
-    async def story(board: Switchboard, _pacer: Pacer, stop: asyncio.Event, _: Any) -> None:
-        stop.set()
+async def test_a_drain_ends_with_its_last_call() -> None:
+    async with serving(drain_seconds=200.0) as it:
+        it.stop.set()
         await asyncio.sleep(0.1)
-        refusal = board.would_refuse()
+        refusal = it.board.would_refuse()
         assert refusal is not None
         assert refusal.kind == "draining"
-
-    lines = told(story, drain_seconds=200.0)
-    assert [line["event"] for line in lines] == ["draining"]
+    assert [line["event"] for line in it.lines] == ["draining"]
 
 
 async def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
@@ -162,29 +160,25 @@ def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
     assert ended == ["internal error"]
 
 
-def test_places_that_are_kept_count_until_they_are_free() -> None:
-    async def story(board: Switchboard, *_: Any) -> None:
-        kept = [board.take() for _ in range(3)]
-        refusal = board.admit("test")
+async def test_places_that_are_kept_count_until_they_are_free() -> None:
+    async with serving(calls=3) as it:
+        kept = [it.board.take() for _ in range(3)]
+        refusal = it.board.admit("test")
         assert refusal is not None
         assert refusal.cause == "calls"
         kept[0]()
         kept[0]()  # once more is harmless
-        assert board.admit("test") is None
-        one_call(board)
+        assert it.board.admit("test") is None
+        one_call(it.board)
         await asyncio.sleep(0.1)
-        assert board.admit("test") is not None
-
-    told(story, calls=3)
+        assert it.board.admit("test") is not None
 
 
-def test_agents_are_known_without_asking_for_a_place() -> None:
-    async def story(board: Switchboard, *_: Any) -> None:
-        assert board.knows("test")
-        assert not board.knows("nobody")
-        assert not board.refused
-
-    told(story)
+async def test_agents_are_known_without_asking_for_a_place() -> None:
+    async with serving() as it:
+        assert it.board.knows("test")
+        assert not it.board.knows("nobody")
+        assert not it.board.refused
 
 
 def test_missed_calls_are_written_down_and_counted_and_a_flood_is_summed_up() -> None:
