@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import pytest
+import uvloop
 
 from gateway.doors.owner import VARIABLE
 from gateway.plumbing.virtual_time import VirtualTimeLoop
@@ -24,9 +25,9 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, LoopFactory]:
-    """Give each test its loop: one that jumps to the next timer, or the platform's."""
-    if item.get_closest_marker("real_time") or item.get_closest_marker("live"):
-        return {"real": asyncio.new_event_loop}
+    """Give each test its loop: one that jumps to the next timer, or the gateway's own."""
+    if any(item.get_closest_marker(mark) for mark in ("real_time", "live", "peer")):
+        return {"real": uvloop.new_event_loop}
     return {"virtual": VirtualTimeLoop}
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, outside: Sequence[Callable[[], bool]] = ()) -> None:
         self._working = 0
-        self._outside = outside
+        self._outside = [*outside]
         self._jumping = JumpingSelector(self._is_busy)
         super().__init__(self._jumping)
 
@@ -98,6 +99,15 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def block(self, seconds: float) -> None:
         """Let time pass as a blocking call does: nothing else happens meanwhile."""
         self._jumping.now += seconds
+
+    @contextmanager
+    def waiting_for(self, busy: Callable[[], bool]) -> Iterator[None]:
+        """Let time stand still while work that the loop cannot see (an own thread) still runs."""
+        self._outside.append(busy)
+        try:
+            yield
+        finally:
+            self._outside.remove(busy)
 
     def _is_busy(self) -> bool:
         return self._working > 0 or any(busy() for busy in self._outside)

@@ -15,7 +15,7 @@ from gateway.caller.phone import Phone
 from gateway.caller.plan import CallPlan
 from gateway.caller.sip import SipCaller
 from gateway.ports import Refusal
-from tests.peers.sip.harness import Served, needs, run, served
+from tests.peers.sip.harness import Served, needs, served
 from tests.peers.sip.phones import free_tcp_port
 from tests.support.peers import is_up
 
@@ -80,38 +80,35 @@ async def has(gateways: list[Served], calls: list[int]) -> None:
     raise AssertionError(f"{[len(one.line) for one in gateways]} calls, not {calls}")
 
 
-def test_one_drains_one_is_killed_and_no_other_call_is_touched(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-            gateways = [await stack.enter_async_context(served()) for _ in range(2)]
-            killed = AsyncExitStack()
-            gateways.append(await killed.enter_async_context(served()))
-            port = await stack.enter_async_context(kamailio(tmp_path, gateways))
-            await asyncio.sleep(1.5)  # it has heard from all of them
-            long = [group.create_task(place(port, 12.0)) for _ in range(6)]
-            await has(gateways, [2, 2, 2])
+async def test_one_drains_one_is_killed_and_no_other_call_is_touched(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        gateways = [await stack.enter_async_context(served()) for _ in range(2)]
+        killed = AsyncExitStack()
+        gateways.append(await killed.enter_async_context(served()))
+        port = await stack.enter_async_context(kamailio(tmp_path, gateways))
+        await asyncio.sleep(1.5)  # it has heard from all of them
+        long = [group.create_task(place(port, 12.0)) for _ in range(6)]
+        await has(gateways, [2, 2, 2])
 
-            # The first drains. At once, and before the proxy has asked: the next one takes it.
-            first, _, last = gateways
-            first.parties.refusal = Refusal("draining", 5, "The gateway is being restarted.")
-            first.line.drain()
-            short = [await place(port, 0.3) for _ in range(4)]
-            assert [one.outcome for one in short] == [("caller", "done")] * 4
-            await asyncio.sleep(2.0)
-            refused = len(first.parties.turned_away)
-            short = [await place(port, 0.3) for _ in range(4)]
-            assert [one.outcome for one in short] == [("caller", "done")] * 4
-            assert len(first.parties.turned_away) == refused  # nobody is sent there any more
-            await has(gateways, [2, 2, 2])
+        # The first drains. At once, and before the proxy has asked: the next one takes it.
+        first, _, last = gateways
+        first.parties.refusal = Refusal("draining", 5, "The gateway is being restarted.")
+        first.line.drain()
+        short = [await place(port, 0.3) for _ in range(4)]
+        assert [one.outcome for one in short] == [("caller", "done")] * 4
+        await asyncio.sleep(2.0)
+        refused = len(first.parties.turned_away)
+        short = [await place(port, 0.3) for _ in range(4)]
+        assert [one.outcome for one in short] == [("caller", "done")] * 4
+        assert len(first.parties.turned_away) == refused  # nobody is sent there any more
+        await has(gateways, [2, 2, 2])
 
-            # The last one is gone without a word, as if killed: whoever is sent there is sent on.
-            last.line.network._transports._transports._udp.abort()  # type: ignore[attr-defined]
-            short = [await place(port, 0.3) for _ in range(4)]
-            assert [one.outcome for one in short] == [("caller", "done")] * 4
-            assert len(gateways[1].line) == 2
-            ended = [await one for one in long]
-            assert [one.outcome for one in ended].count(("caller", "done")) >= 4
-            await has(gateways[:2], [0, 0])
-            await killed.aclose()
-
-    run(work)
+        # The last one is gone without a word, as if killed: whoever is sent there is sent on.
+        last.line.network._transports._transports._udp.abort()  # type: ignore[attr-defined]
+        short = [await place(port, 0.3) for _ in range(4)]
+        assert [one.outcome for one in short] == [("caller", "done")] * 4
+        assert len(gateways[1].line) == 2
+        ended = [await one for one in long]
+        assert [one.outcome for one in ended].count(("caller", "done")) >= 4
+        await has(gateways[:2], [0, 0])
+        await killed.aclose()

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.lines.sip.test_line import end, run
+from tests.gateway.lines.sip.test_line import end
+
+pytestmark = pytest.mark.real_time
 
 METHODS = (
     "INVITE", "OPTIONS", "REGISTER", "REFER", "MESSAGE", "SUBSCRIBE", "NOTIFY", "PUBLISH", "INFO",
@@ -55,13 +57,10 @@ async def answers(target: int, method: str, extra: str = "") -> list[int]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_address_that_nobody_named_is_not_answered(method: str) -> None:
-    async def work() -> None:
-        async with end(allow=("203.0.113.0/24",)) as near:
-            assert await answers(near.port, method) == []
-            assert not near.parties.all
-
-    run(work)
+async def test_an_address_that_nobody_named_is_not_answered(method: str) -> None:
+    async with end(allow=("203.0.113.0/24",)) as near:
+        assert await answers(near.port, method) == []
+        assert not near.parties.all
 
 
 FORGED = (
@@ -71,20 +70,17 @@ FORGED = (
 
 @pytest.mark.parametrize("extra", ["", FORGED], ids=["nothing", "forged"])
 @pytest.mark.parametrize("method", METHODS)
-def test_who_is_heard_and_proves_nothing_begins_nothing(method: str, extra: str) -> None:
-    async def work() -> None:
-        async with end(users={"alice": "secret"}, domain="desk", accept_refer="always") as near:
-            codes = await answers(near.port, method, extra)
-            finals = [code for code in codes if code >= 200]
-            assert not near.parties.all
-            if method == "INVITE":
-                assert set(finals) == {401}
-            elif method == "ACK":
-                assert not finals
-            elif method == "OPTIONS":
-                assert set(finals) == {200}
-            else:
-                assert finals
-                assert min(finals) >= 400
-
-    run(work)
+async def test_who_is_heard_and_proves_nothing_begins_nothing(method: str, extra: str) -> None:
+    async with end(users={"alice": "secret"}, domain="desk", accept_refer="always") as near:
+        codes = await answers(near.port, method, extra)
+        finals = [code for code in codes if code >= 200]
+        assert not near.parties.all
+        if method == "INVITE":
+            assert set(finals) == {401}
+        elif method == "ACK":
+            assert not finals
+        elif method == "OPTIONS":
+            assert set(finals) == {200}
+        else:
+            assert finals
+            assert min(finals) >= 400

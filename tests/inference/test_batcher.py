@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 
-from gateway.plumbing import virtual_time
+from gateway.plumbing.virtual_time import VirtualTimeLoop
 from inference import Refused
 from inference.batch import BatchSettings
 from inference.batcher import Answer, Batcher, answers
 from inference.errors import Broke
 from inference.pool import Workers
-
-T = TypeVar("T")
 
 
 class Squares:
@@ -37,11 +35,14 @@ class Squares:
         return [item * item for item in items]
 
 
-def play(story: Callable[[Squares, Workers], Coroutine[None, None, T]]) -> tuple[T, Squares]:
-    """Run a story in virtual time, in which the model's real work takes none."""
-    model, workers = Squares(), Workers(1)
+@contextmanager
+def pool(model: Squares) -> Iterator[Workers]:
+    """Lend one thread, whose real work takes no virtual time."""
+    workers, loop = Workers(1), asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
     try:
-        return virtual_time.run(story(model, workers), [lambda: workers.busy]), model
+        with loop.waiting_for(lambda: workers.busy):
+            yield workers
     finally:
         model.go.set()
         workers.close()
@@ -57,70 +58,62 @@ async def ask_all(batcher: Batcher[int, int], items: Sequence[int]) -> list[Answ
     return [task.result() for task in tasks]
 
 
-def test_requests_within_the_gathering_time_run_as_one_batch() -> None:
-    async def story(model: Squares, workers: Workers) -> list[Answer[int]]:
-        return await ask_all(Batcher(model, workers, BatchSettings(8, 0.004)), [2, 3, 4])
-
-    answers, model = play(story)
+async def test_requests_within_the_gathering_time_run_as_one_batch() -> None:
+    model = Squares()
+    with pool(model) as workers:
+        answers = await ask_all(Batcher(model, workers, BatchSettings(8, 0.004)), [2, 3, 4])
     assert [answer.value for answer in answers] == [4, 9, 16]
     assert model.batches == [[2, 3, 4]]
     assert all(answer.queue_seconds >= 0.0 for answer in answers)
     assert all(answer.model_seconds >= 0.0 for answer in answers)
 
 
-def test_the_time_spent_gathering_is_in_the_answer() -> None:
-    async def story(model: Squares, workers: Workers) -> Answer[int]:
-        return await Batcher(model, workers, BatchSettings(8, 0.25)).ask(3, now() + 1)
-
-    answer, _ = play(story)
+async def test_the_time_spent_gathering_is_in_the_answer() -> None:
+    model = Squares()
+    with pool(model) as workers:
+        answer = await Batcher(model, workers, BatchSettings(8, 0.25)).ask(3, now() + 1)
     # The model's real time is taken off the loop's time, which stands still while it runs.
     assert answer.queue_seconds == pytest.approx(0.25, abs=1e-6)
 
 
-def test_larger_crowds_are_cut_into_batches() -> None:
-    async def story(model: Squares, workers: Workers) -> list[Answer[int]]:
-        return await ask_all(Batcher(model, workers, BatchSettings(2)), [1, 2, 3, 4, 5])
-
-    answers, model = play(story)
+async def test_larger_crowds_are_cut_into_batches() -> None:
+    model = Squares()
+    with pool(model) as workers:
+        answers = await ask_all(Batcher(model, workers, BatchSettings(2)), [1, 2, 3, 4, 5])
     assert [answer.value for answer in answers] == [1, 4, 9, 16, 25]
     assert model.batches == [[1, 2], [3, 4], [5]]
 
 
-def test_an_answer_that_does_not_come_in_time_is_refused_and_its_work_dropped() -> None:
-    async def story(model: Squares, workers: Workers) -> str:
+async def test_an_answer_that_does_not_come_in_time_is_refused_and_its_work_dropped() -> None:
+    model = Squares()
+    with pool(model) as workers:
         batcher = Batcher(model, workers, BatchSettings(8, gather=2.0))
         with pytest.raises(Refused, match="did not come in time"):
             await batcher.ask(3, now() + 1)
-        return "refused"
-
-    told, model = play(story)
-    assert told == "refused"
     assert model.batches == []
 
 
-def test_a_cancelled_request_costs_nothing() -> None:
-    async def story(model: Squares, workers: Workers) -> list[Answer[int]]:
+async def test_a_cancelled_request_costs_nothing() -> None:
+    model = Squares()
+    with pool(model) as workers:
         batcher = Batcher(model, workers, BatchSettings(8, gather=0.004))
         async with asyncio.TaskGroup() as group:
             unwanted = group.create_task(batcher.ask(2, now() + 1))
             wanted = group.create_task(batcher.ask(3, now() + 1))
             await asyncio.sleep(0.001)
             unwanted.cancel()
-        return [wanted.result()]
-
-    answers, model = play(story)
+        answers = [wanted.result()]
     assert answers[0].value == 9
     assert model.batches == [[3]]
 
 
-def test_a_model_that_fails_fails_its_batch_alone() -> None:
-    async def story(model: Squares, workers: Workers) -> int:
+async def test_a_model_that_fails_fails_its_batch_alone() -> None:
+    model = Squares()
+    with pool(model) as workers:
         batcher = Batcher(model, workers, BatchSettings(1))
         with pytest.raises(ArithmeticError):
             await batcher.ask(13, now() + 1)
-        return (await batcher.ask(4, now() + 1)).value
-
-    assert play(story)[0] == 16
+        assert (await batcher.ask(4, now() + 1)).value == 16
 
 
 @pytest.mark.real_time
@@ -147,8 +140,9 @@ async def test_closed_threads_refuse() -> None:
         await Batcher(model, workers).ask(3, now() + 1)
 
 
-def test_a_request_that_breaks_the_model_leaves_the_others_of_its_batch_their_answers() -> None:
-    async def story(model: Squares, workers: Workers) -> list[object]:
+async def test_a_request_that_breaks_the_model_leaves_the_others_their_answers() -> None:
+    model = Squares()
+    with pool(model) as workers:
         batcher = Batcher(model, workers, BatchSettings(8, gather=0.004))
 
         async def ask(item: int) -> object:
@@ -159,9 +153,7 @@ def test_a_request_that_breaks_the_model_leaves_the_others_of_its_batch_their_an
 
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(ask(item)) for item in (3, 13, 4)]
-        return [each.result() for each in asked]
-
-    found, model = play(story)
+        found = [each.result() for each in asked]
     assert found == [9, ArithmeticError, 16]
     assert model.batches == [[3, 13, 4], [3, 13, 4], [3], [13], [4]]
 
@@ -184,14 +176,15 @@ def test_a_model_that_answers_too_little_has_failed() -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, StopIteration])
-def test_whatever_a_model_raises_is_an_error_to_whoever_asked(kind: type[BaseException]) -> None:
+async def test_whatever_a_model_raises_is_an_error_to_whoever_asked(
+    kind: type[BaseException],
+) -> None:
     def breaks(items: Sequence[int]) -> list[int]:
         raise kind
 
-    async def story(_model: Squares, workers: Workers) -> None:
+    model = Squares()
+    with pool(model) as workers:
         with pytest.raises(Broke):
             await Batcher(breaks, workers, BatchSettings(1)).ask(3, now() + 1)
         with pytest.raises(Broke):
             await workers.run(lambda: breaks([]))
-
-    play(story)

@@ -7,7 +7,8 @@ and truncates nothing. GPT-Live has a file of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -38,25 +39,17 @@ FIXTURES = [
 ]
 
 
-def hold(
-    folder: Path,
-    make: Callable[[str], SessionBackend],
-    story: Callable[[Bench], Awaitable[None]],
-) -> Bench:
+@asynccontextmanager
+async def held(folder: Path, make: Callable[[str], SessionBackend]) -> AsyncIterator[Bench]:
     """Hold a call with a model on that server."""
-
-    async def main() -> Bench:
-        async with aimock.serving(folder, FIXTURES) as port:
-            bench = Bench(make(f"ws://127.0.0.1:{port}"))
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(bench.run())
-                async with asyncio.timeout(20):
-                    await bench.until(BackendReady)
-                    await story(bench)
-                task.cancel()
-            return bench
-
-    return asyncio.run(main())
+    async with aimock.serving(folder, FIXTURES) as port:
+        bench = Bench(make(f"ws://127.0.0.1:{port}"))
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(bench.run())
+            async with asyncio.timeout(20):
+                await bench.until(BackendReady)
+                yield bench
+            task.cancel()
 
 
 def realtime(url: str) -> SessionBackend:
@@ -68,8 +61,8 @@ def gemini(url: str) -> SessionBackend:
 
 
 @pytest.mark.parametrize("make", [realtime, gemini])
-def test_turns_in_text_and_with_a_tool(make: Callable[[str], SessionBackend], tmp_path: Path):
-    async def story(bench: Bench) -> None:
+async def test_turns_in_text_and_with_a_tool(make: Callable[[str], SessionBackend], tmp_path: Path):
+    async with held(tmp_path, make) as bench:
         bench.backend.perform(Respond(1, 1, 1, 0, 0, text="What are your hours?"))
         await bench.until(ReplyEnded)
         bench.backend.perform(Respond(2, 2, 2, 0, 0, text="And the weather?"))
@@ -77,6 +70,4 @@ def test_turns_in_text_and_with_a_tool(make: Callable[[str], SessionBackend], tm
         assert (asked.reply, asked.name, dict(asked.arguments)) == (2, "lookup", {"city": "Ulm"})
         bench.backend.perform(AnswerTool(2, asked.ask, "lookup", {"sky": "blue"}, True, 3))
         await bench.until(ReplyEnded, 2)
-
-    bench = hold(tmp_path, make, story)
     assert not bench.of(BackendLost)

@@ -12,7 +12,8 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -102,29 +103,21 @@ class Talk:
         return b"".join(one.pcm for one in self.bench.of(AgentAudio) if one.reply == reply)
 
 
-def hold(
-    server: FakeBedrock,
-    story: Callable[[Talk], Awaitable[None]],
-    **settings: Any,
-) -> Talk:
+@asynccontextmanager
+async def held(server: FakeBedrock, **settings: Any) -> AsyncIterator[Talk]:
     """Hold a call with the service; nothing may be left behind."""
-
-    async def main() -> Talk:
-        async with server.serving():
-            chosen = NovaSettings(**{"endpoint": server.url, **settings})
-            talk = Talk(Bench(nova_backend(chosen, lambda: trusting(server.certificate))), server)
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(talk.bench.run()), group.create_task(talk.listen())]
-                async with asyncio.timeout(30):
-                    await story(talk)
-                for task in tasks:
-                    task.cancel()
-            async with asyncio.timeout(5):
-                while server.http.open:  # noqa: ASYNC110 - a peer's end is told by nobody
-                    await asyncio.sleep(0.02)
-            return talk
-
-    return asyncio.run(main())
+    async with server.serving():
+        chosen = NovaSettings(**{"endpoint": server.url, **settings})
+        talk = Talk(Bench(nova_backend(chosen, lambda: trusting(server.certificate))), server)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(talk.bench.run()), group.create_task(talk.listen())]
+            async with asyncio.timeout(30):
+                yield talk
+            for task in tasks:
+                task.cancel()
+        async with asyncio.timeout(5):
+            while server.http.open:  # noqa: ASYNC110 - a peer's end is told by nobody
+                await asyncio.sleep(0.02)
 
 
 def trusting(authority: Path) -> Any:
@@ -154,15 +147,14 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert [one.getMessage() for one in logged if one.name == "asyncio"] == []
 
 
-def test_two_turns_with_a_tool_and_a_cut_in(server: FakeBedrock) -> None:
+async def test_two_turns_with_a_tool_and_a_cut_in(server: FakeBedrock) -> None:
     server.answers = [
         Answer("We open at nine.", 0.6, 440, tool=("lookup", {"day": "Monday"})),
         Answer("We sell tyres, oil and much else.", 4.0, 660, delay=0.05),
         Answer("Goodbye.", 0.4, 880),
     ]
     server.heard = ["When do you open?", "What do you sell?", "Stop."]
-
-    async def story(talk: Talk) -> None:
+    async with held(server) as talk:
         bench = talk.bench
         await bench.until(BackendReady)
         talk.speak(0.8)
@@ -175,8 +167,6 @@ def test_two_turns_with_a_tool_and_a_cut_in(server: FakeBedrock) -> None:
         await bench.until(AgentAudio, len(bench.of(AgentAudio)) + 3)
         talk.speak(0.8)
         await bench.until(ReplyEnded, 2)
-
-    talk = hold(server, story)
     bench, (session,) = talk.bench, server.sessions
     assert session.wrong == ""
     assert session.ended, "the service was told goodbye"
@@ -201,13 +191,12 @@ def test_two_turns_with_a_tool_and_a_cut_in(server: FakeBedrock) -> None:
     assert len(session.sound) > 2 * 3 * RATE
 
 
-def test_a_call_is_handed_over_to_a_fresh_connection(server: FakeBedrock) -> None:
+async def test_a_call_is_handed_over_to_a_fresh_connection(server: FakeBedrock) -> None:
     server.answers = [Answer("One.", 0.4), Answer("Two.", 0.4)]
     server.heard = ["First.", "Second."]
     # The first try to hand over is refused, and the call stays where it is.
     server.refusals = [None, Refusal(429, "ThrottlingException", "Too many requests"), None]
-
-    async def story(talk: Talk) -> None:
+    async with held(server, session_seconds=3.0) as talk:
         bench = talk.bench
         await bench.until(BackendReady)
         talk.speak(0.8)
@@ -218,8 +207,6 @@ def test_a_call_is_handed_over_to_a_fresh_connection(server: FakeBedrock) -> Non
         assert server.refusals == []
         talk.speak(0.8)
         await bench.until(ReplyEnded, 2)
-
-    talk = hold(server, story, session_seconds=3.0)
     one, other = server.sessions
     assert (one.wrong, one.ended, other.wrong, other.ended) == ("", True, "", True)
     assert server.http.connections == 3
@@ -237,83 +224,79 @@ def test_a_call_is_handed_over_to_a_fresh_connection(server: FakeBedrock) -> Non
         (Refusal(400, "ValidationException", "The model is not known"), "not known"),
     ],
 )
-def test_a_refusal_is_told_in_the_words_of_the_service(
+async def test_a_refusal_is_told_in_the_words_of_the_service(
     server: FakeBedrock, refusal: Refusal, said: str
 ) -> None:
     server.refusals = [refusal]
-    talk = hold(server, until_lost)
+    async with held(server) as talk:
+        await talk.bench.until(BackendLost)
     assert said in talk.lost
     assert refusal.kind.removesuffix("Exception") in talk.lost
     assert talk.bench.of(BackendReady) == []
 
 
-async def until_lost(talk: Talk) -> None:
-    await talk.bench.until(BackendLost)
-
-
-def test_an_error_in_the_middle_is_told(server: FakeBedrock) -> None:
-    async def story(talk: Talk) -> None:
+async def test_an_error_in_the_middle_is_told(server: FakeBedrock) -> None:
+    async with held(server) as talk:
         await talk.bench.until(BackendReady)
         await server.sessions[0].fail("modelStreamErrorException", "The model went away")
         await talk.bench.until(BackendLost)
-
-    talk = hold(server, story)
     assert "The model went away" in talk.lost
 
 
-def test_a_connection_that_is_cut_is_a_loss(server: FakeBedrock) -> None:
-    async def story(talk: Talk) -> None:
+async def test_a_connection_that_is_cut_is_a_loss(server: FakeBedrock) -> None:
+    async with held(server) as talk:
         await talk.bench.until(BackendReady)
         server.sessions[0].cut()
         async with asyncio.timeout(SOON):
             await talk.bench.until(BackendLost)
+    assert talk.lost
 
-    assert hold(server, story).lost
 
-
-def test_a_connection_that_breaks_before_an_answer_is_a_loss_at_once(server: FakeBedrock) -> None:
+async def test_a_connection_that_breaks_before_an_answer_is_a_loss_at_once(
+    server: FakeBedrock,
+) -> None:
     server.broken = True
-
-    async def story(talk: Talk) -> None:
+    async with held(server) as talk:
         async with asyncio.timeout(SOON):
             await talk.bench.until(BackendLost)
+    assert talk.bench.of(BackendReady) == []
 
-    assert hold(server, story).bench.of(BackendReady) == []
 
-
-def test_a_service_that_never_answers_is_a_loss(server: FakeBedrock) -> None:
+async def test_a_service_that_never_answers_is_a_loss(server: FakeBedrock) -> None:
     server.mute = True
-    talk = hold(server, until_lost, connect_seconds=3.0, answer_seconds=1.0)
+    async with held(server, connect_seconds=3.0, answer_seconds=1.0) as talk:
+        await talk.bench.until(BackendLost)
     assert talk.lost == "TimeoutError: Bedrock did not answer in time"
 
 
-def test_nobody_there_is_a_loss(server: FakeBedrock) -> None:
+async def test_nobody_there_is_a_loss(server: FakeBedrock) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         endpoint = f"https://localhost:{nobody.getsockname()[1]}"
-        talk = hold(server, until_lost, endpoint=endpoint)
+        async with held(server, endpoint=endpoint) as talk:
+            await talk.bench.until(BackendLost)
     assert "REFUSED" in talk.lost.upper()
 
 
-def test_missing_credentials_are_told_at_once(
+async def test_missing_credentials_are_told_at_once(
     server: FakeBedrock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    talk = hold(server, until_lost)
+    async with held(server) as talk:
+        await talk.bench.until(BackendLost)
     assert "credential" in talk.lost
     assert server.http.connections == 0
 
 
-def test_calls_leave_no_thread_behind(server: FakeBedrock) -> None:
-    async def story(talk: Talk) -> None:
+async def test_calls_leave_no_thread_behind(server: FakeBedrock) -> None:
+    async with held(server) as talk:
         await talk.bench.until(BackendReady)
-
-    hold(server, story)
     before = len(os.listdir("/proc/self/task"))
     for _ in range(3):
-        hold(server, story)
+        async with held(server) as talk:
+            await talk.bench.until(BackendReady)
     gc.collect()
     assert len(os.listdir("/proc/self/task")) <= before

@@ -14,7 +14,6 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.backends.session import SessionBackend
 from gateway.events import BackendTurn, CallInfo, Entry, Respond
-from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 
 LOOKUP = ToolSpec("lookup", "Look up.", {"type": "object", "properties": {}})

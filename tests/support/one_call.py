@@ -18,7 +18,6 @@ from gateway.events import (
     CallInfo,
     TimePassed,
 )
-from gateway.plumbing.virtual_time import START, run
 from gateway.ports import Backend, BackendStart, BackendTraits
 from media.codec import WireForm
 from media.frame import AudioFrame

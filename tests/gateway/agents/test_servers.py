@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,20 +48,18 @@ command = ["%s", "%s"]
 """
 
 
-def running(talk: Callable[[ToolServers], Awaitable[T]]) -> T:
-    async def run() -> T:
-        servers = ToolServers()
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(servers.run())
-            await asyncio.sleep(0)
-            result = await talk(servers)
-            task.cancel()
-        return result
-
-    return asyncio.run(run())
+@asynccontextmanager
+async def running() -> AsyncIterator[ToolServers]:
+    servers = ToolServers()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(servers.run())
+        await asyncio.sleep(0)
+        yield servers
+        task.cancel()
 
 
-def test_an_agent_gets_the_tools_it_names_and_a_second_one_shares_the_server(
+@pytest.mark.real_time
+async def test_an_agent_gets_the_tools_it_names_and_a_second_one_shares_the_server(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "shop.py").write_text(SHOP)
@@ -68,30 +67,28 @@ def test_an_agent_gets_the_tools_it_names_and_a_second_one_shares_the_server(
     for name in ("one", "two"):
         (tmp_path / f"{name}.toml").write_text(text)
 
-    async def talk(servers: ToolServers) -> list[list[str]]:
+    async with running() as servers:
         agents = [await servers.complete(load(tmp_path / f"{n}.toml")) for n in ("one", "two")]
         assert len(servers._connections) == 1
-        return [[spec.name for spec in agent.specs] for agent in agents]
-
-    assert running(talk) == [["price", "hang_up"]] * 2
+    assert [[spec.name for spec in agent.specs] for agent in agents] == [["price", "hang_up"]] * 2
 
 
-def test_a_server_that_does_not_come_is_the_operators_to_mend(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_a_server_that_does_not_come_is_the_operators_to_mend(tmp_path: Path) -> None:
     path = tmp_path / "one.toml"
     path.write_text(AGENT % (sys.executable, "-c 'raise SystemExit'"))
 
-    async def talk(servers: ToolServers) -> None:
+    async with running() as servers:
         with pytest.raises(AgentError, match=r"one.toml:2:3: tools\[0\]: the tool server shop"):
             await servers.complete(load(path), seconds=0.1)
 
-    running(talk)
 
-
-def test_an_agent_without_servers_stays_as_it_is(tmp_path: Path) -> None:
+async def test_an_agent_without_servers_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "one.toml"
     path.write_text("")
     agent = load(path)
-    assert running(lambda servers: servers.complete(agent)) is agent
+    async with running() as servers:
+        assert await servers.complete(agent) is agent
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key", "Cookie", "Private-Token"])

@@ -13,7 +13,6 @@ from gateway.backends.realtime.backend import realtime_backend
 from gateway.backends.realtime.settings import RealtimeSettings
 from gateway.call.settings import ConversationSettings
 from gateway.events import AgentBeganSounding
-from gateway.plumbing.virtual_time import run
 from gateway.ports import Backend
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences

@@ -29,7 +29,6 @@ from gateway.events import (
     UsageReported,
     UtteranceEnded,
 )
-from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendEvent, BackendStart, ToolSpec
 from media.frame import AudioFrame
 from tests.support.realtime_server import Answer, FakeRealtime

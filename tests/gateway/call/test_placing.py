@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gateway.doors.allowance import Allowance
 from gateway.events import Transfer
-from gateway.plumbing.virtual_time import START
 from tests.support.one_call import Line
 
 

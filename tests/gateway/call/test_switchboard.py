@@ -17,7 +17,6 @@ from gateway.call.switchboard import AdmissionSettings, Switchboard
 from gateway.events import CallInfo
 from gateway.lines.sip.admission import rejection
 from gateway.log_events import CallFailedLogged, CallRefusedLogged
-from gateway.plumbing.virtual_time import run
 from gateway.ports import Refusal
 from tests.support.cascade_call import FakeLeg
 from tests.support.one_call import make
@@ -136,7 +135,7 @@ async def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
     assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"
 
 
-def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
+async def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
     ended: list[str] = []
 
     class Leg(FakeLeg):
@@ -146,7 +145,7 @@ def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
     def cannot(leg: object) -> Any:
         raise KeyboardInterrupt
 
-    async def main() -> None:
+    with capture_logs():
         board = Switchboard(Pacer(), cannot, lambda agent: True, AdmissionSettings())
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as group:
@@ -154,9 +153,6 @@ def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:
             await asyncio.sleep(0.1)
             board.begin(Leg(CallInfo("c1", "twilio", "test")))
             stop.set()
-
-    with capture_logs():
-        run(main())
     assert ended == ["internal error"]
 
 
@@ -181,28 +177,25 @@ async def test_agents_are_known_without_asking_for_a_place() -> None:
         assert not it.board.refused
 
 
-def test_missed_calls_are_written_down_and_counted_and_a_flood_is_summed_up() -> None:
+async def test_missed_calls_are_written_down_and_counted_and_a_flood_is_summed_up() -> None:
     written: list[tuple[float, Missed]] = []
     refused = CallRefusedLogged(line="sip", direction="inbound", cause="late")
     failed = CallFailedLogged(line="sip", outcome="busy", agent="a", callee="b")
 
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
 
-        def write(missed: Missed) -> None:
-            written.append((loop.time(), missed))
+    def write(missed: Missed) -> None:
+        written.append((loop.time(), missed))
 
-        board = Switchboard(
-            Pacer(), lambda leg: make(0)[0], lambda name: True, AdmissionSettings(), write
-        )
-        for _ in range(BURST + 30):
-            board.missed(refused)
-        board.missed(failed)
-        await asyncio.sleep(5.0)
+    board = Switchboard(
+        Pacer(), lambda leg: make(0)[0], lambda name: True, AdmissionSettings(), write
+    )
+    for _ in range(BURST + 30):
         board.missed(refused)
-        assert board.refused == {"late": BURST + 31, "busy": 1}
-
-    run(main())
+    board.missed(failed)
+    await asyncio.sleep(5.0)
+    board.missed(refused)
+    assert board.refused == {"late": BURST + 31, "busy": 1}
     began = written[0][0]
     told = [missed for _, missed in written]
     summed = CallRefusedLogged(line="sip", direction="inbound", cause="late", count=30)

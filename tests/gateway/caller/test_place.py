@@ -202,17 +202,12 @@ def test_a_busy_gateway(settings: dict[str, Any], said: str) -> None:
     assert (report.answered, report.reason) == (False, said)
 
 
-def test_nobody_there() -> None:
-    async def story() -> list[CallReport]:
-        target = parse_target("twilio:ws://127.0.0.1:9/twilio/stream")
-        return [
-            await place_call(CallPlan(), target, CallOptions(webhook=webhook))
-            for webhook in (True, False)
-        ]
-
-    for report in virtual_time.run(story()):
-        assert not report.answered
-        assert report.ended_by == "failure"
+@pytest.mark.parametrize("webhook", [True, False])
+async def test_nobody_there(webhook: bool) -> None:
+    target = parse_target("twilio:ws://127.0.0.1:9/twilio/stream")
+    report = await place_call(CallPlan(), target, CallOptions(webhook=webhook))
+    assert not report.answered
+    assert report.ended_by == "failure"
 
 
 # --- the network as it is, and many at once ------------------------------------------------------

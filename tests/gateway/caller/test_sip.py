@@ -62,17 +62,15 @@ def test_sound_keys_and_the_end(transport: str) -> None:
     assert len(party.heard) / 16000 > 1.2
 
 
-def test_the_agent_hangs_up() -> None:
-    async def work() -> CallReport:
-        parties = Parties()
-        async with asyncio.TaskGroup() as group:
-            calling = group.create_task(called(parties, CallPlan()))
-            party = await parties.next()
-            await asyncio.sleep(0.2)
-            party.leg.hang_up("goodbye")
-        return calling.result()
-
-    report = run(work())
+@pytest.mark.real_time
+async def test_the_agent_hangs_up() -> None:
+    parties = Parties()
+    async with asyncio.TaskGroup() as group:
+        calling = group.create_task(called(parties, CallPlan()))
+        party = await parties.next()
+        await asyncio.sleep(0.2)
+        party.leg.hang_up("goodbye")
+    report = calling.result()
     assert report.ended_by == "agent"
     assert "goodbye" in report.reason
 

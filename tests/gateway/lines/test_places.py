@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import httpx
+import pytest
 
 from gateway.doors.owner import bearer
 from gateway.lines.sip.dialing import DialOrder
@@ -48,31 +49,27 @@ async def test_a_call_between_webhook_and_stream_has_its_place() -> None:
         assert not places.taken
 
 
-def test_a_call_that_rings_has_its_place() -> None:
-    async def work() -> None:
-        places = FewPlaces(1)
-        async with sip.end(places, ring_before_answer=1.0) as far, sip.end() as near:
-            async with asyncio.TaskGroup() as group:
-                first = group.create_task(near.line.dialler.dial(DialOrder(far.uri)))
-                await sip.until(lambda: bool(places.taken))
-                second = await near.line.dialler.dial(DialOrder(far.uri))
-                assert (second.outcome, second.code) == ("failed", 503)
-            assert first.result().outcome == "answered"
-            await sip.until(lambda: not places.taken)
-
-    sip.run(work)
+@pytest.mark.real_time
+async def test_a_call_that_rings_has_its_place() -> None:
+    places = FewPlaces(1)
+    async with sip.end(places, ring_before_answer=1.0) as far, sip.end() as near:
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(near.line.dialler.dial(DialOrder(far.uri)))
+            await sip.until(lambda: bool(places.taken))
+            second = await near.line.dialler.dial(DialOrder(far.uri))
+            assert (second.outcome, second.code) == ("failed", 503)
+        assert first.result().outcome == "answered"
+        await sip.until(lambda: not places.taken)
 
 
-def test_a_call_that_we_place_has_one_until_it_comes_to_nothing() -> None:
-    async def work() -> None:
-        places = FewPlaces(1)
-        async with sip.end(places) as near, sip.end(ring_before_answer=20.0) as far:
-            async with asyncio.TaskGroup() as group:
-                first = group.create_task(near.line.dialler.dial(DialOrder(far.uri)))
-                await sip.until(lambda: bool(places.taken))
-                second = await near.line.dialler.dial(DialOrder(far.uri))
-                assert second.outcome == "unavailable"
-                first.cancel()
-            await sip.until(lambda: not places.taken)
-
-    sip.run(work)
+@pytest.mark.real_time
+async def test_a_call_that_we_place_has_one_until_it_comes_to_nothing() -> None:
+    places = FewPlaces(1)
+    async with sip.end(places) as near, sip.end(ring_before_answer=20.0) as far:
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(near.line.dialler.dial(DialOrder(far.uri)))
+            await sip.until(lambda: bool(places.taken))
+            second = await near.line.dialler.dial(DialOrder(far.uri))
+            assert second.outcome == "unavailable"
+            first.cancel()
+        await sip.until(lambda: not places.taken)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from gateway.agents.loading import as_wished
 from gateway.events import CallInfo
 from gateway.tools.context import ToolContext, ToolFailed
 from gateway.tools.endpoints import McpServer
-from gateway.tools.mcp import McpConnection, McpTool
+from gateway.tools.mcp import McpConnection
 from gateway.tools.store import Store
 
 CONTEXT = ToolContext(CallInfo("c1", "test", "a"), datetime(2025, 12, 2, tzinfo=UTC), key="k1")
@@ -50,27 +51,21 @@ class Shop:
             raise ToolError("no stock list")
 
 
-def with_shop(shop: Shop, talk: Callable[[McpConnection], Awaitable[T]]) -> T:
-    """Run `talk` while connected to a shop in this process."""
-
-    async def connected() -> T:
-        connection = McpConnection("shop", McpServer(url="in-process"), lambda: shop.server)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(connection.run())
-            result = await talk(connection)
-            task.cancel()
-        return result
-
-    return asyncio.run(connected())
+@asynccontextmanager
+async def connected(shop: Shop) -> AsyncIterator[McpConnection]:
+    """Connect to a shop in this process."""
+    connection = McpConnection("shop", McpServer(url="in-process"), lambda: shop.server)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(connection.run())
+        yield connection
+        task.cancel()
 
 
-def test_tools_are_listed_with_their_effects_and_the_agents_wishes() -> None:
-    async def talk(connection: McpConnection) -> dict[str, McpTool]:
-        entry = ToolEntry(mcp="shop", confirm=True, timeout=3, filler="Ordering.")
+async def test_tools_are_listed_with_their_effects_and_the_agents_wishes() -> None:
+    entry = ToolEntry(mcp="shop", confirm=True, timeout=3, filler="Ordering.")
+    async with connected(Shop()) as connection:
         one = await connection.tools("order", partial(as_wished, entry=entry))
-        return await connection.tools() | {"one": one["order"]}
-
-    tools = with_shop(Shop(), talk)
+        tools = await connection.tools() | {"one": one["order"]}
     assert sorted(tools) == ["broken", "one", "order", "price"]
     assert tools["price"].spec.effect == "read"
     assert tools["price"].spec.description == "Say what a part costs."
@@ -79,35 +74,26 @@ def test_tools_are_listed_with_their_effects_and_the_agents_wishes() -> None:
     assert (tools["one"].spec.confirm, tools["one"].spec.timeout) == (True, 3)
 
 
-def test_a_read_answers_and_a_write_is_done_once(tmp_path: Path) -> None:
-    shop = Shop()
-
-    async def talk(connection: McpConnection) -> list[object]:
+async def test_a_read_answers_and_a_write_is_done_once(tmp_path: Path) -> None:
+    shop, store = Shop(), Store(tmp_path / "m.sqlite")
+    async with connected(shop) as connection:
         tools = await connection.tools()
-        store = Store(tmp_path / "m.sqlite")
-        return [
-            await tools["price"].run({"part": "bolt"}, CONTEXT, store),
-            await tools["order"].run({"part": "bolt"}, CONTEXT, store),
-            await tools["order"].run({"part": "bolt"}, CONTEXT, store),
-        ]
-
-    price, first, second = with_shop(shop, talk)
+        price = await tools["price"].run({"part": "bolt"}, CONTEXT, store)
+        first = await tools["order"].run({"part": "bolt"}, CONTEXT, store)
+        second = await tools["order"].run({"part": "bolt"}, CONTEXT, store)
     assert price == {"price": 4}
     assert first == {"result": "ordered bolt"}
     assert second == {"result": "ordered bolt", "repeated": True}
     assert shop.orders == ["bolt"]
 
 
-def test_a_tool_that_fails_and_one_that_is_not_there(tmp_path: Path) -> None:
-    async def talk(connection: McpConnection) -> str:
+async def test_a_tool_that_fails_and_one_that_is_not_there(tmp_path: Path) -> None:
+    async with connected(Shop()) as connection:
         tools = await connection.tools()
-        with pytest.raises(ToolFailed) as failed:
+        with pytest.raises(ToolFailed, match="no stock list"):
             await tools["broken"].run({}, CONTEXT, Store(tmp_path / "m.sqlite"))
         with pytest.raises(ToolFailed, match="no tool named nothing"):
             await connection.tools("nothing")
-        return failed.value.message
-
-    assert "no stock list" in with_shop(Shop(), talk)
 
 
 @pytest.mark.real_time

@@ -15,7 +15,6 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from gateway.plumbing.starting import bind
-from gateway.plumbing.virtual_time import run
 from gateway.web.door import Door, Patience
 
 PATIENCE = Patience(idle_connections=3)

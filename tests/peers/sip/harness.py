@@ -7,14 +7,13 @@ import os
 import shutil
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-import uvloop
 
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import SipSettings
@@ -65,16 +64,6 @@ async def served(
         finally:
             parties.pacer.stop()
             task.cancel()
-
-
-def run(work: Callable[[], Awaitable[T]]) -> T:
-    """Run on uvloop, as the gateway does."""
-
-    async def main() -> T:
-        return await work()
-
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(main())
 
 
 async def sipp(

@@ -15,10 +15,11 @@ from typing import Literal
 
 import numpy as np
 import pytest
+import uvloop
 
 from tests.peers.sip.baresip import baresip
 from tests.peers.sip.conversation import KEYS, RATE, Side, Talk, converse
-from tests.peers.sip.harness import needs, run
+from tests.peers.sip.harness import needs
 from tests.peers.sip.linphone import linphone
 from tests.peers.sip.phones import Phone
 from tests.peers.sip.proxy import proxy
@@ -151,7 +152,8 @@ def talks(
     cases = [case for case in CASES if case in chosen]
     for case in cases:
         (folder / str(case)).mkdir()
-    return run(lambda: all_held(cases, folder))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(all_held(cases, folder))
 
 
 def check_turns(talk: Talk) -> None:

@@ -13,7 +13,7 @@ from gateway.lines.rtp.packet import Packet
 from gateway.lines.sip.leg import SipLeg
 from gateway.lines.sip.transactions.hop import Timers
 from gateway.ports import Refusal
-from tests.peers.sip.harness import Served, needs, party_of, run, served, sipp, write_pcap
+from tests.peers.sip.harness import Served, needs, party_of, served, sipp, write_pcap
 
 pytestmark = needs("sipp")
 
@@ -28,13 +28,10 @@ PLAIN = (
 
 
 @pytest.mark.parametrize("scenario", PLAIN)
-def test_plain(scenario: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it:
-            await sipp(scenario, it.port, tmp_path)
-            await quiet(it)
-
-    run(work)
+async def test_plain(scenario: str, tmp_path: Path) -> None:
+    async with served() as it:
+        await sipp(scenario, it.port, tmp_path)
+        await quiet(it)
 
 
 NOBODY = ("224.2.1.1/127", "255.255.255.255", "phone.example.com")
@@ -42,66 +39,51 @@ NOBODY = ("224.2.1.1/127", "255.255.255.255", "phone.example.com")
 
 
 @pytest.mark.parametrize("address", NOBODY)
-def test_sound_for_nobody_is_refused(address: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it:
-            with capture_logs() as logs:
-                await sipp("no_address", it.port, tmp_path, "-key", "address", address)
-                await quiet(it)
-            assert [line["event"] for line in logs] == ["sip_media_refused"]
-            assert "address" in logs[0]["why"]
-            assert it.parties.all == []
-
-    run(work)
+async def test_sound_for_nobody_is_refused(address: str, tmp_path: Path) -> None:
+    async with served() as it:
+        with capture_logs() as logs:
+            await sipp("no_address", it.port, tmp_path, "-key", "address", address)
+            await quiet(it)
+        assert [line["event"] for line in logs] == ["sip_media_refused"]
+        assert "address" in logs[0]["why"]
+        assert it.parties.all == []
 
 
 @pytest.mark.parametrize("address", NOBODY)
-def test_a_call_goes_on_when_sound_for_nobody_was_refused(address: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it, asyncio.TaskGroup() as group:
-            group.create_task(
-                sipp("hold_by_address", it.port, tmp_path, "-key", "address", address)
-            )
-            party = await party_of(it)
-            seen: set[tuple[str, str]] = set()
-            assert isinstance(party.leg, SipLeg)
-            while not party.gone.is_set():
-                agreement = party.leg.stream.agreement
-                seen.add((agreement.remote[0], agreement.direction))
-                await asyncio.sleep(0.02)
-            assert seen == {("127.0.0.1", "sendrecv"), ("0.0.0.0", "recvonly")}
-            await quiet(it)
-
-    run(work)
+async def test_a_call_goes_on_when_sound_for_nobody_was_refused(
+    address: str, tmp_path: Path
+) -> None:
+    async with served() as it, asyncio.TaskGroup() as group:
+        group.create_task(sipp("hold_by_address", it.port, tmp_path, "-key", "address", address))
+        party = await party_of(it)
+        seen: set[tuple[str, str]] = set()
+        assert isinstance(party.leg, SipLeg)
+        while not party.gone.is_set():
+            agreement = party.leg.stream.agreement
+            seen.add((agreement.remote[0], agreement.direction))
+            await asyncio.sleep(0.02)
+        assert seen == {("127.0.0.1", "sendrecv"), ("0.0.0.0", "recvonly")}
+        await quiet(it)
 
 
-def test_a_late_offer_that_is_never_answered_ends_the_call(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it:
-            await sipp("late_offer_unanswered", it.port, tmp_path)
-            await quiet(it)
-            assert it.parties.all == []
-
-    run(work)
+async def test_a_late_offer_that_is_never_answered_ends_the_call(tmp_path: Path) -> None:
+    async with served() as it:
+        await sipp("late_offer_unanswered", it.port, tmp_path)
+        await quiet(it)
+        assert it.parties.all == []
 
 
-def test_a_200_that_is_lost_comes_again(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it:
-            await sipp("lost_200", it.port, tmp_path, *REPEATS)
-            await quiet(it)
-
-    run(work)
+async def test_a_200_that_is_lost_comes_again(tmp_path: Path) -> None:
+    async with served() as it:
+        await sipp("lost_200", it.port, tmp_path, *REPEATS)
+        await quiet(it)
 
 
-def test_the_same_invite_over_two_ways_is_a_loop(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(timers=Timers()) as it:  # slow ones: nothing is repeated meanwhile
-            await sipp("merged", it.port, tmp_path)
-            await quiet(it)
-            assert len(it.parties.all) == 1
-
-    run(work)
+async def test_the_same_invite_over_two_ways_is_a_loop(tmp_path: Path) -> None:
+    async with served(timers=Timers()) as it:  # slow ones: nothing is repeated meanwhile
+        await sipp("merged", it.port, tmp_path)
+        await quiet(it)
+        assert len(it.parties.all) == 1
 
 
 async def quiet(it: Served) -> None:
@@ -111,55 +93,40 @@ async def quiet(it: Served) -> None:
             await asyncio.sleep(0.02)
 
 
-def test_a_call_that_is_never_acknowledged_ends(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(timers=Timers(t1=0.05, t2=0.4, t4=0.5)) as it:
-            await sipp("lost_ack", it.port, tmp_path, *REPEATS)
-            await quiet(it)
-            assert it.parties.all == []
-
-    run(work)
+async def test_a_call_that_is_never_acknowledged_ends(tmp_path: Path) -> None:
+    async with served(timers=Timers(t1=0.05, t2=0.4, t4=0.5)) as it:
+        await sipp("lost_ack", it.port, tmp_path, *REPEATS)
+        await quiet(it)
+        assert it.parties.all == []
 
 
-def test_cancel_while_it_rings(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(ring_before_answer=20.0) as it:
-            await sipp("cancel_before", it.port, tmp_path)
-            await quiet(it)
-
-    run(work)
+async def test_cancel_while_it_rings(tmp_path: Path) -> None:
+    async with served(ring_before_answer=20.0) as it:
+        await sipp("cancel_before", it.port, tmp_path)
+        await quiet(it)
 
 
-def test_retransmitted_invite_is_one_call(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(ring_before_answer=0.4) as it:
-            await sipp("retransmitted_invite", it.port, tmp_path)
-            assert len(it.parties.all) == 1
-
-    run(work)
+async def test_retransmitted_invite_is_one_call(tmp_path: Path) -> None:
+    async with served(ring_before_answer=0.4) as it:
+        await sipp("retransmitted_invite", it.port, tmp_path)
+        assert len(it.parties.all) == 1
 
 
 @pytest.mark.parametrize(
     "scenario", ["timer_refresher", "timer_refresher_invite", "timer_refreshed"]
 )
-def test_session_timer(scenario: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(min_se=2, session_expires=4) as it:
-            await sipp(scenario, it.port, tmp_path)
-            await quiet(it)
-
-    run(work)
+async def test_session_timer(scenario: str, tmp_path: Path) -> None:
+    async with served(min_se=2, session_expires=4) as it:
+        await sipp(scenario, it.port, tmp_path)
+        await quiet(it)
 
 
 @pytest.mark.parametrize("scenario", ["glare", "glare_theirs"])
-def test_glare(scenario: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it, asyncio.TaskGroup() as group:
-            group.create_task(sipp(scenario, it.port, tmp_path))
-            party = await party_of(it)
-            it.line.hold_leg(party.leg, held=True)
-
-    run(work)
+async def test_glare(scenario: str, tmp_path: Path) -> None:
+    async with served() as it, asyncio.TaskGroup() as group:
+        group.create_task(sipp(scenario, it.port, tmp_path))
+        party = await party_of(it)
+        it.line.hold_leg(party.leg, held=True)
 
 
 @pytest.mark.parametrize(
@@ -170,40 +137,31 @@ def test_glare(scenario: str, tmp_path: Path) -> None:
         ("refer_refused", False, "603"),
     ],
 )
-def test_our_transfer(scenario: str, accepted: bool, code: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it, asyncio.TaskGroup() as group:
-            group.create_task(sipp(scenario, it.port, tmp_path))
-            party = await party_of(it)
-            party.leg.transfer("sip:someone@example.com", "")
-            async with asyncio.timeout(10):
-                while party.transfer is None:
-                    party.happened.clear()
-                    await party.happened.wait()
-            assert party.transfer.accepted is accepted
-            assert party.transfer.reason.startswith(code)
-
-    run(work)
+async def test_our_transfer(scenario: str, accepted: bool, code: str, tmp_path: Path) -> None:
+    async with served() as it, asyncio.TaskGroup() as group:
+        group.create_task(sipp(scenario, it.port, tmp_path))
+        party = await party_of(it)
+        party.leg.transfer("sip:someone@example.com", "")
+        async with asyncio.timeout(10):
+            while party.transfer is None:
+                party.happened.clear()
+                await party.happened.wait()
+        assert party.transfer.accepted is accepted
+        assert party.transfer.reason.startswith(code)
 
 
 @pytest.mark.parametrize("whose", ["never", "trunks"])
-def test_their_transfer_is_refused(whose: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(accept_refer=whose) as it:
-            await sipp("refer_theirs_refused", it.port, tmp_path)
-            await quiet(it)
-            assert len(it.parties.all) == 1
-
-    run(work)
+async def test_their_transfer_is_refused(whose: str, tmp_path: Path) -> None:
+    async with served(accept_refer=whose) as it:
+        await sipp("refer_theirs_refused", it.port, tmp_path)
+        await quiet(it)
+        assert len(it.parties.all) == 1
 
 
-def test_keys_in_signalling(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it:
-            await sipp("info_keys", it.port, tmp_path)
-            assert it.parties.all[0].keys == "7#"
-
-    run(work)
+async def test_keys_in_signalling(tmp_path: Path) -> None:
+    async with served() as it:
+        await sipp("info_keys", it.port, tmp_path)
+        assert it.parties.all[0].keys == "7#"
 
 
 def key_packets() -> list[tuple[float, bytes]]:
@@ -224,42 +182,30 @@ def key_packets() -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_keys_beside_sound(tmp_path: Path) -> None:
-    async def work() -> None:
-        write_pcap(tmp_path / "keys.pcap", key_packets())
-        async with served() as it:
-            await sipp("keys_rtp", it.port, tmp_path)
-            assert it.parties.all[0].keys == "1123"
-
-    run(work)
+async def test_keys_beside_sound(tmp_path: Path) -> None:
+    write_pcap(tmp_path / "keys.pcap", key_packets())
+    async with served() as it:
+        await sipp("keys_rtp", it.port, tmp_path)
+        assert it.parties.all[0].keys == "1123"
 
 
-def test_refused_with_a_time_to_try_again(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it:
-            it.parties.refusal = Refusal("busy", 7)
-            await sipp("refused", it.port, tmp_path)
-
-    run(work)
+async def test_refused_with_a_time_to_try_again(tmp_path: Path) -> None:
+    async with served() as it:
+        it.parties.refusal = Refusal("busy", 7)
+        await sipp("refused", it.port, tmp_path)
 
 
-def test_reliable_provisional_response(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served(ring_before_answer=0.6) as it:
-            await sipp("reliable", it.port, tmp_path, *REPEATS)
-
-    run(work)
+async def test_reliable_provisional_response(tmp_path: Path) -> None:
+    async with served(ring_before_answer=0.6) as it:
+        await sipp("reliable", it.port, tmp_path, *REPEATS)
 
 
 @pytest.mark.parametrize("scenario", ["hung_up_by_us", "record_route"])
-def test_we_hang_up(scenario: str, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with served() as it, asyncio.TaskGroup() as group:
-            group.create_task(sipp(scenario, it.port, tmp_path, *REPEATS))
-            party = await party_of(it)
-            party.leg.hang_up("done")
-            async with asyncio.timeout(5):
-                await party.gone.wait()
-        assert re.match("done", str(party.events[-1].reason))  # type: ignore[union-attr]
-
-    run(work)
+async def test_we_hang_up(scenario: str, tmp_path: Path) -> None:
+    async with served() as it, asyncio.TaskGroup() as group:
+        group.create_task(sipp(scenario, it.port, tmp_path, *REPEATS))
+        party = await party_of(it)
+        party.leg.hang_up("done")
+        async with asyncio.timeout(5):
+            await party.gone.wait()
+    assert re.match("done", str(party.events[-1].reason))  # type: ignore[union-attr]

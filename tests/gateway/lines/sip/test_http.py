@@ -17,8 +17,10 @@ from gateway.lines.sip.http import LARGEST, routes
 from gateway.lines.sip.line import SipLine
 from gateway.lines.sip.settings import TrunkSettings
 from gateway.ports import Refusal
-from tests.gateway.lines.sip.test_line import ALLOWED, End, end, run, until
+from tests.gateway.lines.sip.test_line import ALLOWED, End, end, until
 from tests.support.owner import OWNER
+
+pytestmark = pytest.mark.real_time
 
 
 def trunk(far: End) -> dict[str, TrunkSettings]:
@@ -43,32 +45,26 @@ async def posted(
         return response.status_code, [json.loads(text) for text in response.text.splitlines()]
 
 
-def test_an_answered_call_is_told_to_its_end() -> None:
-    async def work() -> None:
-        async with end() as near, end() as far:
-            status, told = await posted(
-                near.line, {"to": far.uri, "agent": "sales", "variables": {"order": "17"}}
-            )
-            assert status == 200
-            assert [one["event"] for one in told] == ["ringing", "outcome"]
-            assert told[-1]["outcome"] == "answered"
-            party = await near.parties.next()
-            assert party.leg.info.agent == "sales"
-            assert party.leg.info.variables["order"] == "17"
-            assert party.leg.info.call_id == told[-1]["call_id"]
-            assert not party.gone.is_set()  # the call goes on after the answer to the request
-
-    run(work)
+async def test_an_answered_call_is_told_to_its_end() -> None:
+    async with end() as near, end() as far:
+        status, told = await posted(
+            near.line, {"to": far.uri, "agent": "sales", "variables": {"order": "17"}}
+        )
+        assert status == 200
+        assert [one["event"] for one in told] == ["ringing", "outcome"]
+        assert told[-1]["outcome"] == "answered"
+        party = await near.parties.next()
+        assert party.leg.info.agent == "sales"
+        assert party.leg.info.variables["order"] == "17"
+        assert party.leg.info.call_id == told[-1]["call_id"]
+        assert not party.gone.is_set()  # the call goes on after the answer to the request
 
 
-def test_a_busy_far_side_is_told() -> None:
-    async def work() -> None:
-        async with end() as near, end() as far:
-            far.parties.refusal = Refusal("busy")
-            status, told = await posted(near.line, {"to": far.uri})
-            assert (status, told[-1]["outcome"], told[-1]["code"]) == (200, "busy", 486)
-
-    run(work)
+async def test_a_busy_far_side_is_told() -> None:
+    async with end() as near, end() as far:
+        far.parties.refusal = Refusal("busy")
+        status, told = await posted(near.line, {"to": far.uri})
+        assert (status, told[-1]["outcome"], told[-1]["code"]) == (200, "busy", 486)
 
 
 @pytest.mark.parametrize(
@@ -84,17 +80,14 @@ def test_a_busy_far_side_is_told() -> None:
         ({**bearer("secret"), "Content-Type": "text/plain"}, 415),
     ],
 )
-def test_who_may_place_calls(headers: dict[str, str], wanted: int) -> None:
-    async def work() -> None:
-        async with end() as near:
-            status, _ = await posted(near.line, {}, headers)
-            assert status == wanted
-
-    run(work)
+async def test_who_may_place_calls(headers: dict[str, str], wanted: int) -> None:
+    async with end() as near:
+        status, _ = await posted(near.line, {}, headers)
+        assert status == wanted
 
 
-def test_a_key_calls_whom_the_list_allows_and_the_owner_whom_they_like() -> None:
-    async def work() -> None:
+async def test_a_key_calls_whom_the_list_allows_and_the_owner_whom_they_like() -> None:
+    with capture_logs() as logs:
         async with end() as far, end(dial=("+4930*",), trunks=trunk(far)) as near:
             for headers, to, wanted in (
                 (bearer("secret"), "+19005550123", 403),
@@ -105,19 +98,13 @@ def test_a_key_calls_whom_the_list_allows_and_the_owner_whom_they_like() -> None
                 status, told = await posted(near.line, {"to": to}, headers)
                 assert (to, status) == (to, wanted)
                 assert ("sip.dial" in told[0].get("error", "")) is (wanted == 403)
-
-    with capture_logs() as logs:
-        run(work)
     assert [one["by"] for one in logs if one["event"] == "dial_refused"] == ["key", "key"]
 
 
-def test_an_hour_has_so_many_calls_and_no_more() -> None:
-    async def work() -> None:
-        async with end() as far, end(trunks=trunk(far)) as near:
-            codes = [(await posted(near.line, {"to": "123"}))[0] for _ in range(ALLOWED + 1)]
-            assert codes == [200] * ALLOWED + [403]
-
-    run(work)
+async def test_an_hour_has_so_many_calls_and_no_more() -> None:
+    async with end() as far, end(trunks=trunk(far)) as near:
+        codes = [(await posted(near.line, {"to": "123"}))[0] for _ in range(ALLOWED + 1)]
+        assert codes == [200] * ALLOWED + [403]
 
 
 @pytest.mark.parametrize(
@@ -132,23 +119,17 @@ def test_an_hour_has_so_many_calls_and_no_more() -> None:
         b"x" * (LARGEST + 1),
     ],
 )
-def test_what_is_no_order_is_refused(body: Any) -> None:
-    async def work() -> None:
-        async with end() as near:
-            status, told = await posted(near.line, body)
-            assert status == 400
-            assert told[0]["error"]
-
-    run(work)
+async def test_what_is_no_order_is_refused(body: Any) -> None:
+    async with end() as near:
+        status, told = await posted(near.line, body)
+        assert status == 400
+        assert told[0]["error"]
 
 
-def test_who_stops_listening_cancels_the_call() -> None:
-    async def work() -> None:
-        async with end() as near, end(ring_before_answer=20.0) as far:
-            await _abandoned(near, far)
-            await until(lambda: not len(near.line) and not len(far.line))
-
-    run(work)
+async def test_who_stops_listening_cancels_the_call() -> None:
+    async with end() as near, end(ring_before_answer=20.0) as far:
+        await _abandoned(near, far)
+        await until(lambda: not len(near.line) and not len(far.line))
 
 
 async def _abandoned(near: End, far: End) -> None:

@@ -12,7 +12,9 @@ from gateway.lines.sip.dialogs.vocabulary import Rang, Report
 from gateway.lines.sip.message.message import Response
 from gateway.lines.sip.network import SipNetwork
 from gateway.lines.sip.settings import SipSettings
-from tests.gateway.lines.sip.test_line import end, run
+from tests.gateway.lines.sip.test_line import end
+
+pytestmark = pytest.mark.real_time
 
 
 class Due:
@@ -28,20 +30,17 @@ class Due:
         return []
 
 
-def test_what_is_due_already_is_looked_at_once_and_breaks_nothing(
+async def test_what_is_due_already_is_looked_at_once_and_breaks_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def work() -> None:
-        async with end() as near:
-            due = Due(asyncio.get_running_loop().time())
-            with monkeypatch.context() as patched:
-                patched.setattr(near.line.network, "core", due)
-                near.line.network.post(lambda now: [])
-                near.line.network.post(lambda now: [])
-                await asyncio.sleep(0.01)
-            assert due.looked == 1
-
-    run(work)
+    async with end() as near:
+        due = Due(asyncio.get_running_loop().time())
+        with monkeypatch.context() as patched:
+            patched.setattr(near.line.network, "core", due)
+            near.line.network.post(lambda now: [])
+            near.line.network.post(lambda now: [])
+            await asyncio.sleep(0.01)
+        assert due.looked == 1
 
 
 class Owner:

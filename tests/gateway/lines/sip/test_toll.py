@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from tests.gateway.lines.sip.test_line import end, run, until
+from tests.gateway.lines.sip.test_line import end, until
+
+pytestmark = pytest.mark.real_time
 
 
 @pytest.mark.parametrize("dial", [(), ("+4930*",), ("sip:*@pbx.example.com",)])
-def test_a_refer_to_whom_nobody_allowed_is_refused_and_logged(dial: tuple[str, ...]) -> None:
-    async def work() -> None:
+async def test_a_refer_to_whom_nobody_allowed_is_refused_and_logged(dial: tuple[str, ...]) -> None:
+    with capture_logs() as logs:
         async with end() as one, end(accept_refer="always", dial=dial) as two, end() as three:
             await one.call(two)
             caller, agent = await one.parties.next(), await two.parties.next()
@@ -20,8 +22,5 @@ def test_a_refer_to_whom_nobody_allowed_is_refused_and_logged(dial: tuple[str, .
             assert not caller.transfer.accepted
             assert not three.parties.all
             assert not agent.gone.is_set()
-
-    with capture_logs() as logs:
-        run(work)
     (line,) = [one for one in logs if one["event"] == "sip_refer_refused"]
     assert "sip.dial" in line["why"]

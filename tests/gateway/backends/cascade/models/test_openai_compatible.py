@@ -18,7 +18,6 @@ from gateway.backends.cascade.ports import (
     ToolDelta,
 )
 from gateway.events import Entry
-from gateway.plumbing.virtual_time import run
 from gateway.ports import ToolSpec
 from tests.support.chat_server import FakeChat, Say
 

@@ -14,7 +14,6 @@ from gateway.backends.cascade.recognisers.deepgram_flux import DeepgramFlux, Dee
 from gateway.backends.cascade.recognisers.deepgram_nova import DeepgramNova, DeepgramNovaSettings
 from gateway.backends.cascade.recognisers.stream import StreamedSound, StreamingRecogniser
 from gateway.events import CallInfo
-from gateway.plumbing.virtual_time import run
 from gateway.ports import BackendStart
 from media.frame import AudioFrame
 from tests.support.cascade_call import Caller, Parts

@@ -9,7 +9,6 @@ import pytest
 
 from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.voices.openai_speech import OpenAISpeech, SpeechSettings
-from gateway.plumbing.virtual_time import run
 from tests.support.sound_server import SECONDS_A_CHARACTER, FakeSound
 
 TEXT = "Thank you, that is fine. We open at nine in the morning, and we close at five."

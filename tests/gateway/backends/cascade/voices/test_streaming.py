@@ -12,7 +12,6 @@ from gateway.backends.cascade.ports import SpeechChunk
 from gateway.backends.cascade.voices.deepgram import Aura, DeepgramVoiceSettings
 from gateway.backends.cascade.voices.streaming import StreamingVoice
 from gateway.events import Word
-from gateway.plumbing.virtual_time import run
 from tests.support.deepgram_server import FakeDeepgram
 from tests.support.deepgram_voices import SECONDS_A_CHARACTER
 

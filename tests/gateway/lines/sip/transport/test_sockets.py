@@ -12,7 +12,6 @@ from gateway.lines.sip.transactions.hop import Hop
 from gateway.lines.sip.transport.guard import Guard
 from gateway.lines.sip.transport.sockets import STALLED_SECONDS, Transports
 from gateway.plumbing.starting import StartFailed
-from gateway.plumbing.virtual_time import run
 
 OPTIONS = b"OPTIONS sip:here SIP/2.0\r\nContent-Length: 0\r\n\r\n"
 
@@ -67,19 +66,16 @@ async def test_messages_that_come_slowly_but_whole_keep_their_connection() -> No
 @pytest.mark.parametrize(
     ("kind", "type_"), [("udp", socket.SOCK_DGRAM), ("tcp", socket.SOCK_STREAM)]
 )
-def test_a_port_that_is_taken_is_named_with_its_setting(kind: str, type_: int) -> None:
-    async def story(port: int) -> None:
-        async with asyncio.TaskGroup() as group:
-            ports = {"udp": None, "tcp": None, kind: port}
-            with pytest.raises(StartFailed) as failed:
-                await opened(group, [], **ports)
-            assert str(failed.value) == (
-                f"sip.host and sip.{kind}: cannot listen on 127.0.0.1:{port}: "
-                "Address already in use"
-            )
-
+async def test_a_port_that_is_taken_is_named_with_its_setting(kind: str, type_: int) -> None:
     with closing(socket.socket(socket.AF_INET, type_)) as other:
         other.bind(("127.0.0.1", 0))
         if type_ == socket.SOCK_STREAM:
             other.listen()
-        run(story(other.getsockname()[1]))
+        port = other.getsockname()[1]
+        async with asyncio.TaskGroup() as group:
+            ports = {"udp": None, "tcp": None, kind: port}
+            with pytest.raises(StartFailed) as failed:
+                await opened(group, [], **ports)
+    assert str(failed.value) == (
+        f"sip.host and sip.{kind}: cannot listen on 127.0.0.1:{port}: Address already in use"
+    )
