@@ -49,7 +49,7 @@ AGENTS = 8
 
 
 def events(number: int) -> list[LogEvent]:
-    """Give the lines of one call."""
+    """Return the lines of one call."""
     call = CallStartedLogged(
         line=("sip", "twilio", "webrtc")[number % 3], caller="+19005550123",
         callee="+19005550100", agent=f"agent {number % AGENTS}", direction="inbound",

@@ -61,7 +61,7 @@ class Case:
 
     @property
     def done(self) -> bool:
-        """Say whether the caller is done."""
+        """Return whether the caller is done."""
         return self.kind in ("complete", "short_turn", "midpause")
 
 

@@ -130,7 +130,7 @@ class Settings:
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
 
     def line(self, kind: type[T]) -> T:
-        """Give what was decided about the line that has settings of this kind."""
+        """Return what was decided about the line that has settings of this kind."""
         return next(each for each in self.lines.values() if isinstance(each, kind))
 
 
@@ -197,7 +197,7 @@ def with_secrets(settings: T, environment: Mapping[str, str]) -> T:
 
 
 def secrets(settings: DataclassInstance) -> dict[str, str]:
-    """Give the environment variables that hold secrets, and what is in them now."""
+    """Return the environment variables that hold secrets, and what is in them now."""
     found: dict[str, str] = {}
     for each in fields(settings):
         value = getattr(settings, each.name)

@@ -166,7 +166,7 @@ class CallTaker(Protocol):
     """What a line asks when a call wants in, and what it does when one is up."""
 
     def admit(self, agent: str) -> Refusal | None:
-        """Say whether one more call may come; called before anything is answered."""
+        """Return whether one more call may come; called before anything is answered."""
 
     def take(self) -> Free:
         """Keep a place for a call that was admitted and is not up yet; gives what frees it.
@@ -181,7 +181,7 @@ class CallTaker(Protocol):
         """Run a call on an answered leg, in the background, until it ends."""
 
     def knows(self, agent: str) -> bool:
-        """Say whether there is such an agent."""
+        """Return whether there is such an agent."""
 
 
 @dataclass(frozen=True, slots=True)

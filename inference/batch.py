@@ -66,7 +66,7 @@ class BatchQueue(Generic[T]):
 
     @property
     def deadline(self) -> float | None:
-        """Say when to take the next batch; None: nothing waits, or nothing more may run."""
+        """Return when to take the next batch; None: nothing waits, or nothing more may run."""
         if not self._waiting or self._running >= self._settings.running:
             return None
         first = min(each.arrived for each in self._waiting)

@@ -54,7 +54,7 @@ class Batcher(Generic[Item, Out]):
         self._timer: asyncio.TimerHandle | None = None
 
     async def ask(self, item: Item, due: float) -> Answer[Out]:
-        """Give the model's answer; raise Refused when it cannot be had by `due` (loop seconds).
+        """Return the model's answer; raise Refused when it cannot be had by `due` (loop seconds).
 
         What the model raises of this request alone is raised here.
         """

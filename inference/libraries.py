@@ -76,7 +76,7 @@ def complete(
 
 
 def origin(library: str) -> str:
-    """Say what a library comes with."""
+    """Return what a library comes with."""
     return next(said for beginning, said in COMES_WITH if library.startswith(beginning))
 
 

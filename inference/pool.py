@@ -76,7 +76,7 @@ class Workers:
 
     @property
     def busy(self) -> bool:
-        """Say whether any job waits or runs; its result is on its way before this turns false."""
+        """Return whether a job waits or runs; its result is on its way before this is false."""
         with self._wake:
             return bool(self._heap) or self._running > 0
 

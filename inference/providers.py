@@ -48,7 +48,7 @@ class Loaded:
 
     @property
     def fell_back(self) -> bool:
-        """Say whether a wanted provider is not in use."""
+        """Return whether a wanted provider is not in use."""
         return bool(set(self.wanted) - set(self.got))
 
     def __str__(self) -> str:

@@ -207,7 +207,7 @@ def _session_options(runtime: ModuleType) -> onnxruntime.SessionOptions:
 
 
 def _content(source: str | Path | bytes) -> str | bytes:
-    """Give what onnxruntime takes: the path of a file, which it maps, or a model's bytes."""
+    """Return what onnxruntime takes: the path of a file, which it maps, or a model's bytes."""
     match source:
         case bytes():
             return source

@@ -104,7 +104,7 @@ class Timing:
         return bool(self._base)
 
     def is_off(self, timestamp: int, arrival: float) -> bool:
-        """Say whether the sender went on with timestamps that have nothing to do with before."""
+        """Return whether the sender went on with timestamps that have nothing to do with before."""
         return self.known and abs(arrival - timestamp / self.rate - self.base) > MAX_SHIFT
 
     def restart(self) -> None:

@@ -167,7 +167,7 @@ class EchoReference:
         self._loud_until = min(self._loud_until, start)
 
     def score(self, start: int, end: int) -> float:
-        """Say how much of the caller's next window [start, end) is our own sound, 0 to 1."""
+        """Return how much of the caller's next window [start, end) is our own sound, 0 to 1."""
         if start // self._factor > self._next + LONGEST_DELAY + TAPS:
             return 0.0
         self._read()

@@ -257,7 +257,7 @@ class FarSide:
         return reached
 
     def empty(self, now: float) -> Iterator[tuple[Utterance, bytes]]:
-        """Give what a `clear` sent now takes back, newest first; the far side is empty then."""
+        """Yield what a `clear` sent now takes back, newest first; the far side is empty then."""
         reached = self.until_clear(now)
         for flight in reversed(self._flights):
             whose = flight.whose
@@ -275,7 +275,7 @@ class FarSide:
         self._excused = True
 
     def lost(self, since: float) -> Iterator[tuple[Utterance, bytes]]:
-        """Give what was to be heard after `since`, newest first: nobody was there to hear it.
+        """Yield what was to be heard after `since`, newest first: nobody was there to hear it.
 
         What the far side itself said it played, it played.
         """
@@ -297,7 +297,7 @@ class FarSide:
         self._excused = True
 
     def next_change(self) -> float | None:
-        """Say when the next frame will have been played."""
+        """Return when the next frame will have been played."""
         if self._done < len(self._flights):
             current = self._flights[self._done]
             return (
@@ -319,5 +319,5 @@ class FarSide:
 
 
 def _is_up_to(flight: Flight, whose: Utterance, end: int) -> bool:
-    """Say whether a frame was over when `whose` had been played up to `end`."""
+    """Return whether a frame was over when `whose` had been played up to `end`."""
     return flight.whose.order < whose.order or (flight.whose is whose and flight.end <= end)

@@ -134,7 +134,7 @@ class JitterBuffer:
         return True
 
     def _is_past(self, end: int) -> bool:
-        """Say whether the place of what ends there was filled with something else."""
+        """Return whether the place of what ends there was filled with something else."""
         return self._cursor is not None and end <= self._cursor
 
     def _restart(self) -> None:
@@ -159,7 +159,7 @@ class JitterBuffer:
                 self._cursor = max(self._cursor, dropped.timestamp + dropped.samples)
 
     def _lag(self, timestamp: int, now: float) -> float:
-        """Say how deep the buffer is if `timestamp` is played now."""
+        """Return how deep the buffer is if `timestamp` is played now."""
         return now - timestamp / self._rate - self._timing.base
 
     # --- out ---------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class JitterBuffer:
     # --- figures -----------------------------------------------------------------------------
 
     def depth(self, now: float) -> float:
-        """Say by how much playing lags behind the quickest packets, in seconds; 0 in a pause.
+        """Return by how much playing lags behind the quickest packets, in seconds; 0 in a pause.
 
         `now` is when the next sample is played.
         """

@@ -77,7 +77,7 @@ def _declare(library: ctypes.CDLL) -> None:
 
 
 def units(payload: bytes) -> int:
-    """Say how long a payload lasts, in units of the RTP clock; 0 for what is no Opus."""
+    """Return how long a payload lasts, in units of the RTP clock; 0 for what is no Opus."""
     return max(0, int(_library().opus_packet_get_nb_samples(payload, len(payload), CLOCK)))
 
 

@@ -151,11 +151,11 @@ class Playout:
 
     @property
     def begins_between_ticks(self) -> bool:
-        """Say whether sound that comes now may leave now: it is the first, and there is a lead."""
+        """Return whether sound that comes now may leave now: it is first, and there is a lead."""
         return self.silent and self._lead >= self._seconds
 
     def pull(self, now: float, *, ticks: bool = True) -> list[Chunk]:
-        """Give what must leave now: whole frames, the last one of an ended utterance padded.
+        """Return what must leave now: whole frames, the last one of an ended utterance padded.
 
         At the start that is the lead and one frame, then a frame a tick; half a frame of
         tolerance keeps it one a tick although ticks come a little early or late.
@@ -247,7 +247,7 @@ class Playout:
         self._far.measured(latency, error)
 
     def heard(self, utterance: int, now: float) -> Position:
-        """Say what is known of an utterance; one never heard of has nothing but zeros."""
+        """Return what is known of an utterance; one never heard of has nothing but zeros."""
         whose = self._open.get(utterance)
         if whose is None:
             known = self._past.get(utterance)
@@ -263,7 +263,7 @@ class Playout:
 
     @property
     def silent(self) -> bool:
-        """Say whether nothing waits, nothing is under way and all that happened was told."""
+        """Return whether nothing waits, nothing is under way and all that happened was told."""
         return not self._wet
 
     @property
@@ -365,7 +365,7 @@ class Playout:
     # --- what has come to pass ---------------------------------------------------------------
 
     def poll(self, now: float) -> list[PlayoutEvent]:
-        """Say what happened since the last poll."""
+        """Return what happened since the last poll."""
         self._far.advance(now)
         events: list[PlayoutEvent] = []
         while self._open:
@@ -405,7 +405,7 @@ class Playout:
         return min((one for one in times if one is not None), default=None)
 
     def _is_sure(self, when: float, now: float) -> bool:
-        """Say whether a modelled time may be told, the path's delay being known or given up on."""
+        """Return whether a modelled time may be told: the path's delay is known, or given up."""
         return not self._far.marks or self._far.path.measured or now >= when + FIRST_MARK_GRACE
 
     def _is_over(self, whose: Utterance, now: float) -> bool:
@@ -416,7 +416,7 @@ class Playout:
         return now >= whose.last + MARK_GRACE
 
     def _can_send(self) -> bool:
-        """Say whether a pull at the right moment would give something."""
+        """Return whether a pull at the right moment would give something."""
         if self._holders or not self._queue:
             return False
         head = self._queue[0]

@@ -65,7 +65,7 @@ class _Piece:
         return self.start + len(self.sound) // width
 
     def follows(self, other: _Piece) -> bool:
-        """Say whether this continues `other`, so that both can be decoded at once."""
+        """Return whether this continues `other`, so that both can be decoded at once."""
         return not (self.cut or other.cut) and (self.side, self.start, self.form) == (
             other.side,
             other.end,
@@ -176,7 +176,7 @@ class _Writer:
         recording.finished.set()
 
     def _missing(self) -> str:
-        """Say what is not in the file although there was nothing wrong at the end."""
+        """Return what is not in the file although there was nothing wrong at the end."""
         recording = self.recording
         if recording.lacking:
             return (
@@ -294,7 +294,7 @@ class Recorder:
 
     @property
     def running(self) -> bool:
-        """Say whether anything is being written at all."""
+        """Return whether anything is being written at all."""
         return self._thread.is_alive()
 
     def close(self, timeout: float | None = 10.0) -> None:

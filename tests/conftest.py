@@ -25,7 +25,7 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, LoopFactory]:
-    """Give each test its loop: one that jumps to the next timer, or the gateway's own."""
+    """Return each test its loop: one that jumps to the next timer, or the gateway's own."""
     if any(item.get_closest_marker(mark) for mark in ("real_time", "live", "peer")):
         return {"real": uvloop.new_event_loop}
     return {"virtual": VirtualTimeLoop}

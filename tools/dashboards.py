@@ -150,7 +150,7 @@ BOARDS = {
 
 
 def board(name: str) -> str:
-    """Give a dashboard as Grafana imports it."""
+    """Return a dashboard as Grafana imports it."""
     title, panels = BOARDS[name]
     document = {
         "uid": f"parley-{name}",

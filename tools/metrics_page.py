@@ -16,12 +16,12 @@ HEADING = "## The metrics"
 
 
 def page(text: str) -> str:
-    """Give the page with the table as it is now; what stands before it stays."""
+    """Return the page with the table as it is now; what stands before it stays."""
     return text.partition(HEADING)[0] + table()
 
 
 def table() -> str:
-    """Give the table."""
+    """Return the table."""
     return "\n".join(
         [
             f"{HEADING}\n",

@@ -204,7 +204,7 @@ def _private(name: str) -> bool:
 
 
 def _own_names(tree: ast.AST) -> frozenset[str]:
-    """Give the private names that a file makes itself, so that it may use them between its own."""
+    """Return the private names that a file makes itself, and so may use between its own."""
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -220,7 +220,7 @@ def _own_names(tree: ast.AST) -> frozenset[str]:
 
 
 def _loose(attr: str, owner: ast.expr) -> bool:
-    """Say whether a call starts work that nobody waits for."""
+    """Return whether a call starts work that nobody waits for."""
     said = ast.unparse(owner).lower()
     if attr == "create_task":
         return said == "asyncio" or said.endswith(("loop", "loop()"))
@@ -228,7 +228,7 @@ def _loose(attr: str, owner: ast.expr) -> bool:
 
 
 def _broad(node: ast.ExceptHandler) -> bool:
-    """Say whether a handler catches everything and keeps it."""
+    """Return whether a handler catches everything and keeps it."""
     match node.body[-1]:
         case ast.Raise(exc=None):
             return False  # it only cleans up on the way
@@ -260,7 +260,7 @@ def excused(findings: Iterable[Finding], allowed: Iterable[dict[str, str]]) -> l
 
 
 def project() -> dict[str, str]:
-    """Give the text of every file whose wiring is looked at, by its path.
+    """Return the text of every file whose wiring is looked at, by its path.
 
     The tests are left out: what only a test reads, nobody reads.
     """

@@ -114,7 +114,7 @@ class ClauseCutter:
         return words >= enough and not _belongs_together(last[0], after)
 
     def _ends_sentence(self, before: str, last: str, after: str) -> bool:
-        """Say whether a single full stop ends a sentence, and not a short form or a number."""
+        """Return whether a single full stop ends a sentence, and not a short form or a number."""
         form = last.lstrip("\"'“‘(*_").lower()
         if after.islower() or _NUMBERING.fullmatch(before.strip()):
             return False
@@ -143,6 +143,6 @@ def _last_mark(before: str) -> re.Match[str] | None:
 
 
 def _belongs_together(last: str, after: str) -> bool:
-    """Say whether a comma stands inside of something: a date, a row of numbers, a spelled name."""
+    """Return whether a comma stands inside something: a date, a row of numbers, a spelled name."""
     word = last.rstrip(",;:—–")
     return (word[-1:].isdigit() and after.isdigit()) or (len(word) == 1 and after.isalnum())

@@ -45,7 +45,7 @@ class YesWords:
     acts: Mapping[str, Phrases] = field(default_factory=dict)
 
     def agreeing(self, question: str) -> Phrases:
-        """Give what agrees to a question: a named deed counts where one of its kind was asked for;
+        """Return what agrees to a question: a named deed counts where one of its kind was asked;
         without a question, any does."""
         asked = words_of(question)
         if any(word.startswith(self.undo) for word in asked):
@@ -80,7 +80,7 @@ def yes_words(language: str) -> YesWords | None:
 
 
 def knows(language: str) -> bool:
-    """Say whether there are words of consent for a language tag."""
+    """Return whether there are words of consent for a language tag."""
     return yes_words(language) is not None
 
 
@@ -113,12 +113,12 @@ def verdict(text: str, language: str = "en", question: str = "") -> Verdict:
 
 
 def explicit_yes(text: str, language: str = "en", question: str = "") -> bool:
-    """Say whether the caller agreed in so many words, and said nothing else."""
+    """Return whether the caller agreed in so many words, and said nothing else."""
     return verdict(text, language, question) == "yes"
 
 
 def _agrees(words: Phrase, known: YesWords, agreeing: Phrases) -> bool:
-    """Say whether the words are a yes and nothing else, to their end."""
+    """Return whether the words are a yes and nothing else, to their end."""
     if len(words) > MOST_WORDS or any(_holds(words, hedge) for hedge in known.hedge if hedge[1:]):
         return False
     last = agreeing | known.around
@@ -139,13 +139,13 @@ def _agrees(words: Phrase, known: YesWords, agreeing: Phrases) -> bool:
 
 
 def _asks(text: str, known: YesWords) -> bool:
-    """Say whether some of it is a question; `sure, why not?` holds none."""
+    """Return whether some of it is a question; `sure, why not?` holds none."""
     asked = re.findall(r"([^,.;:!?\u00a1\u00bf\u2026]*)\?", text)
     return any(words_of(part) not in known.harmless for part in asked)
 
 
 def _cut_off(text: str) -> bool:
-    """Say whether the recogniser heard that more was to come."""
+    """Return whether the recogniser heard that more was to come."""
     return text.rstrip(" \"'\u201d\u201c").endswith((",", "..", "\u2026", "-", "\u2013", "\u2014"))
 
 
@@ -187,7 +187,7 @@ def _without(words: Phrase, phrases: Phrases) -> Phrase:
 
 
 def _covered(words: Phrase, phrases: Phrases) -> bool:
-    """Say whether the words are these phrases and nothing else."""
+    """Return whether the words are these phrases and nothing else."""
     reached = {0}
     for start in range(len(words)):
         if start in reached:

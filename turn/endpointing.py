@@ -161,7 +161,7 @@ class Endpointer:
         return outputs
 
     def _worth_asking(self, pause: Pause, silence: float) -> bool:
-        """Say whether a second answer could still end this turn sooner."""
+        """Return whether a second answer could still end this turn sooner."""
         if pause.again or not pause.answers or silence < self.profile.again:
             return False
         believed = self._belief(pause)
@@ -196,7 +196,7 @@ class Endpointer:
         return belief(*known, weights, pause.form)
 
     def _wait(self, pause: Pause, believed: float | None) -> float:
-        """Say after how much silence the turn is over."""
+        """Return after how much silence the turn is over."""
         profile = self.profile
         if profile.means == "silence":
             return profile.longest
@@ -218,7 +218,7 @@ class Endpointer:
         return max(wait, min(profile.habit * habit, profile.longest))
 
     def _words_owed(self, pause: Pause, now: int) -> bool:
-        """Say whether words that could still change the decision are on their way."""
+        """Return whether words that could still change the decision are on their way."""
         if pause.words_asked is None or pause.wordless or pause.reading is not None:
             return False
         dictated = self.asked.dictated(self.profile.name) or self._text.form != "none"

@@ -93,7 +93,7 @@ def belief(
     weights: Weights | None = None,
     form: Form = "none",
 ) -> float:
-    """Say how likely it is that the turn is over.
+    """Return how likely it is that the turn is over.
 
     `read` is None when there is no recogniser or its words are late; `voiced` is in seconds.
     """
@@ -118,7 +118,7 @@ def together(probabilities: Sequence[float]) -> float:
 
 
 def series(reading: Reading) -> bool:
-    """Say whether the text ends in a group of digits or letters; four digits are a year.
+    """Return whether the text ends in a group of digits or letters; four digits are a year.
 
     All groups of a number sound alike to the detector, the last one too, so that its doubt is no
     reason to be more patient than with a pause of which nothing is known.
@@ -127,12 +127,12 @@ def series(reading: Reading) -> bool:
 
 
 def owed(reading: Reading) -> bool:
-    """Say whether grammar or hesitation promise another word, whatever the melody says."""
+    """Return whether grammar or hesitation promise another word, whatever the melody says."""
     return reading.ending in ("open", "filler")
 
 
 def _answers(reading: Reading, asked: Asked) -> bool:
-    """Say whether a word of agreement or refusal is all that was asked for."""
+    """Return whether a word of agreement or refusal is all that was asked for."""
     return reading.answer and (asked.kind == "yes_no" or (asked.question and not asked.kind))
 
 

@@ -226,7 +226,7 @@ class Frames:
         self._from = self._to = 0
 
     def lacking(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Say what must be put so that [first, last) is there; what is too old is forgotten."""
+        """Return what must be put so that [first, last) is there; what is too old is forgotten."""
         if first > self._to or last < self._from:
             self._from = self._to = first
         ranges = [(first, self._from), (self._to, last)]

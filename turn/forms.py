@@ -105,7 +105,7 @@ def asked_for(question: str, known: Forms) -> str:
 
 
 def form(text: str, kind: str, length: int, lists: Lexicon, known: Forms) -> Form:
-    """Say how much of a form of a kind was said, with which the text ends.
+    """Return how much of a form of a kind was said, with which the text ends.
 
     `length`: digits or letters that are wanted, 0: not known; without a kind only a number that
     the caller announces is known to be one.
@@ -219,7 +219,7 @@ class _Said:
         return bool(self._worth(word))
 
     def _worth(self, word: str) -> int:
-        """Say how many digits a word stands for; 0: it is none."""
+        """Return how many digits a word stands for; 0: it is none."""
         if figures := sum(letter.isdecimal() for letter in word):
             return figures
         if (word,) in self._lists.digits:

@@ -93,7 +93,7 @@ class Gate:
 
     @property
     def nobody(self) -> bool:
-        """Say whether the present speech, the first on this line, is too steady to be a voice."""
+        """Return whether this speech, the first on this line, is too steady to be a voice."""
         return self.voiced and self._unknown and self._loudness.steady
 
     def feed(
@@ -124,7 +124,7 @@ class Gate:
 
     @property
     def line(self) -> Line:
-        """Say what the last window held."""
+        """Return what the last window held."""
         if self.rising or self._nearness.begins:
             return "rising"
         return "murmur" if self._nearness.murmur else "silent"
@@ -136,7 +136,7 @@ class Gate:
         return SpeechStopped(now, self.end)
 
     def _mine(self, window: VoiceScored, *, taken: bool) -> bool:
-        """Say whether a window with voice is the caller's."""
+        """Return whether a window with voice is the caller's."""
         if self.voiced:
             return self._nearness.goes_on(window)
         return self._nearness.starts(window, taken=taken)

@@ -44,7 +44,7 @@ class KeyEntry:
         return key == self._settings.terminator or len(self.keys) >= wanted
 
     def expired(self, now: int) -> bool:
-        """Say whether the pause after the last key ended the entry."""
+        """Return whether the pause after the last key ended the entry."""
         return bool(self.keys) and now - self.end >= self._settings.timeout * self._rate
 
     def take(self) -> str:

@@ -63,7 +63,7 @@ class Loudness:
 
     @property
     def steady(self) -> bool:
-        """Say whether the speech has gone on for long without ever falling, as no speaker does."""
+        """Return whether the speech went on for long without ever falling, as no speaker does."""
         if len(self._run) < STEADY_WINDOWS:
             return False
         return spread(self._run, 0.95) < STEADY

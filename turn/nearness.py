@@ -67,7 +67,7 @@ class Background:
 
     @property
     def known(self) -> bool:
-        """Say whether such a voice is there."""
+        """Return whether such a voice is there."""
         return self._heard >= self._settings.evidence
 
     def voice(self, level: float, seconds: float) -> None:
@@ -80,7 +80,7 @@ class Background:
         self._heard = max(0.0, self._heard - seconds / 2)
 
     def holds(self, level: float) -> bool:
-        """Say whether a voice so loud is this one."""
+        """Return whether a voice so loud is this one."""
         return self.known and level < self.level + self._settings.above
 
 
@@ -183,7 +183,7 @@ class Nearness:
 
     @property
     def begins(self) -> bool:
-        """Say whether a weak voice has just begun, which may be the caller's soft beginning."""
+        """Return whether a weak voice has just begun, which may be the caller's soft beginning."""
         return 0.0 < self.murmur < self._settings.onset
 
     @property

@@ -187,7 +187,7 @@ class Overlap:
         return "length" if length >= limit and not silent else ""
 
     def _owed(self, sound: Sound) -> bool:
-        """Say whether words of the whole sound are on their way."""
+        """Return whether words of the whole sound are on their way."""
         waited = (sound.now - sound.end) / self._rate
         spare = self._settings.unheard if self._nod == "backchannel" else 0.0
         covered = self._known >= sound.end - spare * self._rate

@@ -140,7 +140,7 @@ class TurnAssessor:
 
     @property
     def windows(self) -> tuple[int, ...]:
-        """Give the windows there are, in frames."""
+        """Return the windows there are, in frames."""
         return tuple(self._sessions)
 
     def warm(self) -> None:

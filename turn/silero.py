@@ -33,7 +33,7 @@ UNITS: Final = 128
 
 
 def with_matrices(model: bytes, rate: int) -> bytes:
-    """Give the network for one rate alone, of the inputs `input` (context and window) and `state`.
+    """Return the network for one rate alone, with inputs `input` (context and window) and `state`.
 
     It takes samples as the 16-bit numbers they are; the model itself takes full scale as 1.
 

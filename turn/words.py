@@ -88,7 +88,7 @@ def split(text: str) -> list[str]:
 
 
 def plausible(text: str, seconds: float) -> bool:
-    """Say whether so many words fit into so much voiced sound."""
+    """Return whether so many words fit into so much voiced sound."""
     return len(_steady(split(text))) <= WORDS_SPARE + WORDS_A_SECOND * seconds
 
 
@@ -124,12 +124,12 @@ def nod(text: str, seconds: float, lists: Lexicon) -> Nod:
 
 
 def over(words: list[str], lists: Lexicon) -> bool:
-    """Say whether words say nothing but yes or no, or round something off."""
+    """Return whether words say nothing but yes or no, or round something off."""
     return _covered(words, lists.openers | lists.answers) or _ends(words, lists.closing_phrases)
 
 
 def recorded(text: str, lists: Lexicon) -> bool:
-    """Say whether words are those of an answering machine's greeting; people do not say them."""
+    """Return whether words are those of an answering machine's greeting; people do not say them."""
     words = split(text)
     return any(_starts(words[at:], lists.recorded) for at in range(len(words)))
 
@@ -156,7 +156,7 @@ def _ending(words: list[str], lists: Lexicon) -> Ending:
 
 
 def _counts(words: list[str], lists: Lexicon) -> bool:
-    """Say whether a text ends on a number that counts or dates what is to come: `a 2018`."""
+    """Return whether a text ends on a number that counts or dates what is to come: `a 2018`."""
     number = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) > 1
     return number and (words[-2],) in lists.articles
 

@@ -111,7 +111,7 @@ class CutIns:
         return float(np.percentile(self.delays, 95)) if self.delays else float("nan")
 
     def problems(self) -> list[str]:
-        """Say what does not hold."""
+        """Return what does not hold."""
         found = []
         if not self.p95 <= STOP:
             found.append(f"the agent talks on for {self.p95:.3f} s (95th percentile)")

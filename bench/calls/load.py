@@ -92,7 +92,7 @@ class Load:
         return sum(s for name, s in self.threads.items() if name.startswith(MODELS))
 
     def problems(self) -> list[str]:
-        """Say what does not hold."""
+        """Return what does not hold."""
         found = list(self.failures)
         if self.missing_frames:
             found.append(f"{self.missing_frames} frames are missing")

@@ -79,7 +79,7 @@ class Responses:
         return _median(self.timer)
 
     def problems(self) -> list[str]:
-        """Say what does not hold."""
+        """Return what does not hold."""
         every = [*self.detector, *self.timer]
         found = [f"{each.said} was not answered" for each in every if each.far is None]
         if self.median > RATIO * self.timer_median:

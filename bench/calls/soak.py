@@ -61,7 +61,7 @@ class Soak:
     late: Holdings
 
     def problems(self) -> list[str]:
-        """Say what does not hold."""
+        """Return what does not hold."""
         found = list(self.wrong)
         if self.late.memory - self.early.memory > GROWTH:
             found.append(f"memory grew by {self.late.memory - self.early.memory:.1f} MB")

@@ -20,7 +20,7 @@ KINDS = ("complete", "short_turn")
 
 
 def main() -> int:
-    """Give 1 where a call came out differently."""
+    """Return 1 where a call came out differently."""
     parser = argparse.ArgumentParser(prog="bench.replays")
     parser.add_argument("calls", nargs="?", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

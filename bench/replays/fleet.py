@@ -68,7 +68,7 @@ class Delays:
 
 
 def settings_in(folder: Path, **turn: Any) -> Settings:
-    """Give the settings of a gateway that journals into a folder."""
+    """Return the settings of a gateway that journals into a folder."""
     chosen = Settings()
     return replace(
         chosen,
@@ -147,7 +147,7 @@ class _Staff:
         return True
 
     def engage(self, agent: str) -> ReadyAgent:
-        """Give it."""
+        """Return it."""
         return self.ready
 
 

@@ -74,7 +74,7 @@ class AgentLibrary:
         raise shelf.error
 
     def fresh(self, name: str) -> bool:
-        """Say whether `get` would find everything as it was, and so not block."""
+        """Return whether `get` would find everything as it was, and so not block."""
         path = self._path(name)
         shelf = self._shelves.get(path)
         return shelf is not None and shelf.stamp == _stamp([Path(n) for n, _, _ in shelf.stamp])

@@ -82,7 +82,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def find(store: Store, asked: Asked) -> Found:
-    """Give the newest calls that were asked for."""
+    """Return the newest calls that were asked for."""
     where, values = _where(asked)
     match = _match(asked.words)
     source, number = "calls", "calls.number"
@@ -107,7 +107,7 @@ def find(store: Store, asked: Asked) -> Found:
 
 
 def one(store: Store, call: str) -> tuple[Any, ...] | None:
-    """Give a call's row in the index: recording, over, and where its lines are."""
+    """Return a call's row in the index: recording, over, and where its lines are."""
     row: tuple[Any, ...] | None = store.base.execute(
         "select call, recording, over, begin_file, begin_at, end_file, end_at from calls "
         "where call = ?",
@@ -159,7 +159,7 @@ def _where(asked: Asked) -> tuple[list[str], list[Any]]:
 
 
 def _match(words: str) -> str:
-    """Give what the index of words is asked: all of them, the last one by its beginning."""
+    """Return what the index of words is asked: all of them, the last one by its beginning."""
     found = re.findall(r"\w+", words)
     return " ".join(f'"{word}"' for word in found) + "*" if found else ""
 

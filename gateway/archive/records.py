@@ -105,7 +105,7 @@ class CallRecord:
 
     @property
     def over(self) -> bool:
-        """Say whether its end was read."""
+        """Return whether its end was read."""
         return self.ended is not None
 
     @property

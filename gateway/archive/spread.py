@@ -20,17 +20,17 @@ _LOG = math.log(RATIO)
 
 
 def bucket(value: float) -> int:
-    """Give the bucket of a figure."""
+    """Return the bucket of a figure."""
     return NOTHING if value < LEAST else math.ceil(math.log(value) / _LOG)
 
 
 def middle(number: int) -> float:
-    """Give the figure that a bucket stands for."""
+    """Return the figure that a bucket stands for."""
     return 0.0 if number == NOTHING else 2.0 * RATIO**number / (1.0 + RATIO)
 
 
 def percentile(counts: Mapping[int, int], share: float) -> float | None:
-    """Give the figure below which a share of all lie; None where there is none."""
+    """Return the figure below which a share of all lie; None where there is none."""
     total = sum(counts.values())
     if not total:
         return None
@@ -43,7 +43,7 @@ def percentile(counts: Mapping[int, int], share: float) -> float | None:
 
 
 def share_below(counts: Mapping[int, int], value: float) -> float | None:
-    """Give the share of figures up to a value; None where there is none."""
+    """Return the share of figures up to a value; None where there is none."""
     total = sum(counts.values())
     if not total:
         return None

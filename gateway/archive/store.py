@@ -126,7 +126,7 @@ class Store:
         self.base.execute("commit")
 
     def files(self) -> Mapping[str, tuple[int, int]]:
-        """Give up to where each file is counted, and from where it must be read again."""
+        """Return up to where each file is counted, and from where it must be read again."""
         rows = self.base.execute("select id, counted, resume from files")
         return {name: (counted, resume) for name, counted, resume in rows}
 
@@ -180,7 +180,7 @@ class Store:
         self.base.execute("pragma wal_checkpoint(truncate)")
 
     def is_over(self, call: str) -> bool:
-        """Say whether a call is known to its end."""
+        """Return whether a call is known to its end."""
         row = self.base.execute("select over from calls where call = ?", (call,)).fetchone()
         return row is not None and bool(row[0])
 

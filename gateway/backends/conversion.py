@@ -50,7 +50,7 @@ class Conversion:
         return self.to_model(self.taken(frame))
 
     def rest_to_model(self) -> bytes:
-        """Give what a resampler keeps for what follows, when nothing does: a tenth of a second."""
+        """Return what a resampler keeps for what follows, when nothing does: some 0.1 s."""
         return b"" if self.passes or not self._converts else self._to_model.flush()
 
     def to_line(self, sound: bytes) -> Heard:

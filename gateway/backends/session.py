@@ -103,7 +103,7 @@ class ModelSession(Protocol):
         """A turn or a reply is under way."""
 
     def opening(self) -> list[str]:
-        """Give what is sent as soon as the socket is up."""
+        """Return what is sent as soon as the socket is up."""
 
     def hear(self, frame: AudioFrame) -> Output | None:
         """Take the caller's sound; give what follows, if anything does."""
@@ -115,10 +115,10 @@ class ModelSession(Protocol):
         """Take a message of the server; raises ValueError for what is none."""
 
     def catch_up(self, said: tuple[Entry, ...]) -> list[str]:
-        """Give what tells of what was said since the session was opened, before it serves."""
+        """Return what tells of what was said since the session was opened, before it serves."""
 
     def closing(self) -> list[str]:
-        """Give what is sent before the session is left: the protocol's own goodbye."""
+        """Return what is sent before the session is left: the protocol's own goodbye."""
 
 
 class Channel(Protocol):
@@ -238,11 +238,11 @@ class SessionBackend:
         self._put(self._session.perform(command), self._socket)
 
     async def words(self, start: int, end: int) -> str | None:
-        """Give nothing: these models write a turn down when it is over, if at all."""
+        """Return nothing: these models write a turn down when it is over, if at all."""
         return None
 
     def done(self, at: int) -> float | None:
-        """Give nothing: a model that judges turns decides them."""
+        """Return nothing: a model that judges turns decides them."""
         return None
 
     # --- sessions ----------------------------------------------------------------------------

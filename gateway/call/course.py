@@ -16,7 +16,7 @@ class Course(Protocol):
     """Gives a call its time, and watches what is not seen at a port."""
 
     def now(self) -> float:
-        """Give the time, in loop seconds."""
+        """Return the time, in loop seconds."""
 
     def sending(self, now: float) -> None:
         """Take that the call is about to send what is due."""
@@ -35,7 +35,7 @@ class LoopCourse:
     """The running loop's time, and nobody who watches."""
 
     def now(self) -> float:
-        """Give the loop's time."""
+        """Return the loop's time."""
         return asyncio.get_running_loop().time()
 
     def sending(self, now: float) -> None:

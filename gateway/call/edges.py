@@ -28,7 +28,7 @@ class Edges:
         self._free = position
 
     def begin(self, start: int, *, sounding: bool) -> int:
-        """Give where a turn began that the voice model saw from `start` on; once for each turn."""
+        """Return where a turn began that the voice model saw from `start` on; once a turn."""
         if self._began is not None:
             return start
         self._began = start

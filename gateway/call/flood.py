@@ -38,7 +38,7 @@ class Flood:
         "in the flood that is going on"
 
     def takes(self, now: float) -> bool:
-        """Say whether one more is taken."""
+        """Return whether one more is taken."""
         if self._last is not None:
             grown = self._left + (now - self._last) * self._allowance.rate
             self._left = min(float(self._allowance.burst), grown)
@@ -66,7 +66,7 @@ class Floods:
         "something was dropped that is not told yet"
 
     def takes(self, kind: str, now: float) -> bool:
-        """Say whether one more key or text is taken."""
+        """Return whether one more key or text is taken."""
         taken = self._kinds[kind].takes(now)
         self._going_on = self._going_on or not taken
         return taken

@@ -100,7 +100,7 @@ class Mouth:
 
     @property
     def silent(self) -> bool:
-        """Say whether there is nothing to send and nothing to be noticed."""
+        """Return whether there is nothing to send and nothing to be noticed."""
         return not self._leg.clocked and self._playout.silent
 
     def send(self, now: float, *, ticks: bool = True) -> None:

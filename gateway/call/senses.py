@@ -45,7 +45,7 @@ class Echo(Protocol):
         """Take back what was sent from `start` on: the far side was cleared."""
 
     def score(self, start: int, end: int) -> float:
-        """Say how much of the caller's window [start, end) is our own sound, 0 to 1."""
+        """Return how much of the caller's window [start, end) is our own sound, 0 to 1."""
 
 
 class Taking(Protocol):

@@ -65,7 +65,7 @@ class Switchboard:
     # --- the lines' side -----------------------------------------------------------------------
 
     def admit(self, agent: str) -> Refusal | None:
-        """Say whether one more call may come."""
+        """Return whether one more call may come."""
         refusal = self._refusal(agent)
         if refusal is not None:
             self._tell(agent, refusal)
@@ -99,7 +99,7 @@ class Switchboard:
         return self._settings.calls
 
     def would_refuse(self) -> Refusal | None:
-        """Say why a call for any agent would be refused now."""
+        """Return why a call for any agent would be refused now."""
         return self._refusal(None)
 
     def take(self) -> Free:
@@ -110,7 +110,7 @@ class Switchboard:
         return lambda: self._taken.discard(place)
 
     def knows(self, agent: str) -> bool:
-        """Say whether there is such an agent."""
+        """Return whether there is such an agent."""
         return self._knows(agent)
 
     def begin(self, leg: Leg) -> None:
@@ -145,7 +145,7 @@ class Switchboard:
         return None
 
     def _late(self) -> float:
-        """Give the share of late ticks, once there are enough of them to say."""
+        """Return the share of late ticks, once there are enough of them to say."""
         recent = self._pacer.recent
         if len(recent) < (recent.maxlen or 1):
             return 0.0

@@ -206,7 +206,7 @@ class _View:
         return None
 
     def _goes_on(self, stop: int, said: Said, until: int, *, cleared: bool) -> bool:
-        """Say whether the same speech went on after it stopped, before anything was cleared."""
+        """Return whether the same speech went on after it stopped, before anything was cleared."""
         until = min((at for at in self.tape.clears if stop < at < until), default=until)
         following = self._following(stop, until)
         if following is None:
@@ -217,7 +217,7 @@ class _View:
         return not cleared and following < said.speech_end + round(ANSWER_SECONDS * self.rate)
 
     def _same_speech(self, stop: int, following: int) -> bool | None:
-        """Say whether one utterance goes on over a gap; None where no marks tell."""
+        """Return whether one utterance goes on over a gap; None where no marks tell."""
         before = [name for at, name in self.tape.marks if at <= stop]
         after = [name for at, name in self.tape.marks if at > following]
         return same_speech(before[-1], after[0]) if before and after else None
@@ -259,7 +259,7 @@ class _View:
         return self.seconds(total)
 
     def _is_new(self, clear: int) -> bool:
-        """Say whether the marks show that what followed a clear was sent after it."""
+        """Return whether the marks show that what followed a clear was sent after it."""
         following = self._following(clear, self.end)
         if following is None:
             return False
@@ -290,7 +290,7 @@ _MARK = re.compile(r"g(\d+):u(\d+):\d+")
 
 
 def same_speech(one: str, other: str) -> bool | None:
-    """Say whether two marks belong to one utterance; None where their names do not tell."""
+    """Return whether two marks belong to one utterance; None where their names do not tell."""
     first, second = _MARK.fullmatch(one), _MARK.fullmatch(other)
     return None if first is None or second is None else first[2] == second[2]
 

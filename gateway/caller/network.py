@@ -28,7 +28,7 @@ class Network:
         self._last = 0.0
 
     def arrives(self, now: float, *, silent: bool) -> float | None:
-        """Say when a frame that is ready now goes on its way; None: never."""
+        """Return when a frame that is ready now goes on its way; None: never."""
         chosen = self._settings
         if chosen.drop_silent and silent:
             return None

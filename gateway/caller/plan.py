@@ -204,7 +204,7 @@ class CallerPlan:
         return min(foreseen, key=lambda each: each[0])
 
     def _turn(self, silence: float) -> float | None:
-        """Say when it is the caller's turn; None while the agent talks."""
+        """Return when it is the caller's turn; None while the agent talks."""
         if self._sounding:
             return None
         quiet = max(self._fell + silence, self._free)
@@ -216,7 +216,7 @@ class CallerPlan:
         return max(self._patience(), self._free)
 
     def _patience(self) -> float:
-        """Say until when an answer, or at first the greeting, is waited for."""
+        """Return until when an answer, or at first the greeting, is waited for."""
         return self._plan.greeting if self._said is None else self._said + self._plan.reply
 
     def _last_press(self) -> float:

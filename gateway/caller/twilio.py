@@ -106,7 +106,7 @@ class TwilioCaller:
 
 
 def _reached(url: str, stream_url: str) -> str:
-    """Give where the stream is opened: where the gateway is reached, by the path that it named."""
+    """Return where the stream is opened: where the gateway is reached, by the path it named."""
     near, named = urlsplit(url), urlsplit(stream_url)
     return urlunsplit((near.scheme, near.netloc, named.path, near.query, ""))
 
@@ -125,7 +125,7 @@ def _said(error: Exception) -> str:
 
 
 def webhook_url(target: TwilioCaller) -> str | None:
-    """Give the gateway's voice webhook, which lies beside the media socket."""
+    """Return the gateway's voice webhook, which lies beside the media socket."""
     parts = urlsplit(target.url)
     if not parts.path.endswith("/stream"):
         return None
@@ -137,7 +137,7 @@ def webhook_url(target: TwilioCaller) -> str | None:
 
 
 async def _ask_for_stream(target: TwilioCaller, call_sid: str) -> tuple[str, dict[str, str]]:
-    """Give the stream's URL and parameters, from the gateway's TwiML or from what is known."""
+    """Return the stream's URL and parameters, from the gateway's TwiML or from what is known."""
     own = {"token": target.token} if target.token else {}
     own |= {"agent": target.agent} if target.agent else {}
     url = webhook_url(target)

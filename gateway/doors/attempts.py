@@ -16,7 +16,7 @@ class Attempts:
         self._failed: deque[float] = deque()
 
     def wait(self, now: float) -> float:
-        """Give how many seconds are to pass before the next try; 0: none."""
+        """Return how many seconds are to pass before the next try; 0: none."""
         while self._failed and self._failed[0] <= now - WITHIN:
             self._failed.popleft()
         return self._failed[0] + WITHIN - now if len(self._failed) >= MOST else 0.0

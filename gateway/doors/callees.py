@@ -51,7 +51,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def allowed(target: str, patterns: Iterable[str]) -> bool:
-    """Say whether one of the patterns allows a callee, as `plain` gives it."""
+    """Return whether one of the patterns allows a callee, as `plain` gives it."""
     return any(_matches(target, pattern) for pattern in patterns)
 
 

@@ -55,13 +55,13 @@ class Doors:
         )
 
     def refusal(self, door: Door, headers: Mapping[str, str]) -> Refusal:
-        """Say why a request did not come in."""
+        """Return why a request did not come in."""
         if not door.pages and foreign(headers):
             return "foreign page"
         return "wrong key" if bearer_of(headers) else "nothing shown"
 
     def is_owner(self, headers: Mapping[str, str]) -> bool:
-        """Say whether a request shows the owner's token."""
+        """Return whether a request shows the owner's token."""
         return self._shown(headers) == "owner"
 
     def key(self, purpose: str) -> bytes:
@@ -81,13 +81,13 @@ class Doors:
 
 
 def bearer_of(headers: Mapping[str, str]) -> str:
-    """Give the token that a request shows; empty: none."""
+    """Return the token that a request shows; empty: none."""
     scheme, _, value = headers.get("authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else ""
 
 
 def foreign(headers: Mapping[str, str]) -> bool:
-    """Say whether a page of another host made a browser ask."""
+    """Return whether a page of another host made a browser ask."""
     origin = headers.get("origin", "")
     if not origin:
         return False

@@ -43,7 +43,7 @@ class Owner:
 
 
 def file_place() -> Path:
-    """Say where the token of this user's gateways lies (XDG Base Directory Specification)."""
+    """Return where the token of this user's gateways lies (XDG Base Directory Specification)."""
     state = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(state) if Path(state).is_absolute() else Path.home() / ".local/state"
     return folder / "parley/owner"

@@ -20,14 +20,14 @@ NOBODY = "scrypt$32768$8$1$AAAAAAAAAAAAAAAAAAAAAA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAA
 
 
 def hashed(password: str) -> str:
-    """Give what the settings keep of a password."""
+    """Return what the settings keep of a password."""
     salt = secrets.token_bytes(16)
     parts = (COST, BLOCK, LANES, _text(salt), _text(_derived(password, salt, COST, BLOCK, LANES)))
     return "$".join(("scrypt", *map(str, parts)))
 
 
 def matches(password: str, kept: str) -> bool:
-    """Say whether a password is the one of which the settings keep this; takes a tenth of a second.
+    """Return whether a password is the one of which the settings keep this; takes 0.1 s.
 
     Raise ValueError where that is no hash.
     """

@@ -65,11 +65,11 @@ class People:
         self._proxy_secret = proxy_secret
 
     def person(self, headers: Mapping[str, str], now: float) -> Person | None:
-        """Say who asks, by their session or their proxy; `headers` are looked up in lower case."""
+        """Return who asks, by session or proxy; `headers` are looked up in lower case."""
         return self._by_proxy(headers) or self._by_session(headers, now)
 
     def session(self, name: str, now: float) -> str:
-        """Give the cookie of a new session."""
+        """Return the cookie of a new session."""
         until = str(int(now + self._seconds))
         body = f"{_text(name.encode())}.{until}.{secrets.token_urlsafe(9)}"
         return f"{body}.{self._mark(name, body)}"
@@ -113,7 +113,7 @@ class People:
 
 
 def known_as(person: Person | None) -> tuple[Who, ...]:
-    """Give what somebody is let in as."""
+    """Return what somebody is let in as."""
     return () if person is None else KNOWN[person.role]
 
 

@@ -140,10 +140,10 @@ class Line(Protocol):
     """
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Give what the line serves on the gateway's HTTP port."""
+        """Return what the line serves on the gateway's HTTP port."""
 
     def sockets(self) -> Mapping[str, SocketDoor]:
-        """Give who takes the WebSockets of that port, by their path."""
+        """Return who takes the WebSockets of that port, by their path."""
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until `stop`, then say goodbye to whoever is left.
@@ -158,7 +158,7 @@ class Line(Protocol):
         """Let `run` end."""
 
     def standing(self) -> Standing:
-        """Say how the line stands now."""
+        """Return how the line stands now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def text(registry: Registry, look: Look) -> Text:
 
 
 def routes(give: Text, doors: Doors) -> list[BaseRoute]:
-    """Give the route for scrapers."""
+    """Return the route for scrapers."""
 
     async def metrics(request: Request) -> Response:
         if doors.judge(table.METRICS, request.headers) is None:

@@ -119,11 +119,11 @@ class Registry:
                     self._series[each.name].set((), 0.0)  # so that a first increase is seen as one
 
     def series(self, family: Family) -> Series:
-        """Give the values of a counter or gauge."""
+        """Return the values of a counter or gauge."""
         return self._series[family.name]
 
     def histogram(self, family: Family) -> Histogram:
-        """Give the values of a histogram."""
+        """Return the values of a histogram."""
         return self._histograms[family.name]
 
     def render(self, gauges: Mapping[Family, Mapping[Labels, float]]) -> str:
@@ -143,7 +143,7 @@ class Registry:
 
 
 def bounded(family: Family, labels: Labels, full: bool) -> Labels:
-    """Give the labels as they may be kept: past the bound, open ones are all the same."""
+    """Return the labels as they may be kept: past the bound, open ones are all the same."""
     if not full:
         return labels
     pairs = zip(family.labels, labels, strict=True)

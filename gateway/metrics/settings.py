@@ -15,7 +15,7 @@ class MetricsSettings:
     "what a scraper shows as a bearer token; at least 24 characters"
 
     def problem(self) -> str:
-        """Say what is wrong with the token; empty: nothing."""
+        """Return what is wrong with the token; empty: nothing."""
         if self.token and len(self.token) < SHORTEST:
             return f"PARLEY_METRICS_TOKEN has fewer than {SHORTEST} characters: it can be guessed"
         return ""

@@ -24,7 +24,7 @@ NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 
 
 def tokens(figures: Mapping[str, Any]) -> dict[str, float]:
-    """Give what is there of `input`, `output` and `cached`."""
+    """Return what is there of `input`, `output` and `cached`."""
     found: dict[str, float] = {}
     for kind, places in NAMES.items():
         for place in places:

@@ -38,7 +38,7 @@ class CallNames:
             self.know(name)
 
     def take(self, call_id: str) -> str:
-        """Give a call's own id, or with `.2`, `.3`, ... behind it."""
+        """Return a call's own id, or with `.2`, `.3`, ... behind it."""
         for name in parts(call_id):
             if name not in self._known:
                 self.know(name)
@@ -55,19 +55,19 @@ class CallNames:
 
 
 def parts(call_id: str) -> Iterator[str]:
-    """Give the names under which the parts of one call stand in the log, the first one first."""
+    """Yield the names under which the parts of one call stand in the log, the first one first."""
     yield call_id
     for number in count(2):
         yield f"{call_id}.{number}"
 
 
 def whole(name: str) -> str:
-    """Give the id of the call of which a name may be a part."""
+    """Return the id of the call of which a name may be a part."""
     return _PART.sub("", name)
 
 
 def known_calls(path: Path) -> list[str]:
-    """Give the names of the calls that a log's end tells the beginning of, the oldest first."""
+    """Return the names of the calls that a log's end tells the beginning of, the oldest first."""
     ends: list[bytes] = []
     left = LOOKED_THROUGH
     for each in reversed(all_files(path)):

@@ -149,7 +149,7 @@ class LogFile:
         self._file = fresh
 
     def _moved(self) -> bool:
-        """Say whether the path is another file by now (renamed by another process, or deleted)."""
+        """Return whether the path is another file by now (renamed by somebody, or deleted)."""
         try:
             there = os.stat(self.path)
         except FileNotFoundError:

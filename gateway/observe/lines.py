@@ -72,12 +72,12 @@ def _told(document: dict[str, Any]) -> LogEvent | None:
 
 
 def is_call(line: LogLine, wanted: str) -> bool:
-    """Say whether a line belongs to a call, named by its id or by either end of it."""
+    """Return whether a line belongs to a call, named by its id or by either end of it."""
     return not wanted or _named(line.call, wanted) or _named(whole(line.call), wanted)
 
 
 def is_called(line: LogLine, wanted: str) -> bool:
-    """Say whether a line begins a call that SIP knows by that id, or by either end of it."""
+    """Return whether a line begins a call that SIP knows by that id, or by either end of it."""
     match line.told:
         case CallStartedLogged(sip_call_id=str(own)):
             return _named(own, wanted)

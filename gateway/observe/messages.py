@@ -65,7 +65,7 @@ class Messages(io.TextIOBase):
         return True
 
     def isatty(self) -> bool:
-        """Say whether a person reads it."""
+        """Return whether a person reads it."""
         return self._terminal
 
     def fileno(self) -> int:

@@ -35,7 +35,7 @@ class Often:
         self._kinds: dict[str, _Kind] = {}
 
     def passes(self, kind: str) -> int | None:
-        """Say how many of a kind were held back before this one; None: so is this."""
+        """Return how many of a kind were held back before this one; None: so is this."""
         now = self._clock()
         known = self._kinds.get(kind)
         if known is None:

@@ -90,7 +90,7 @@ class Running:
                 pass
 
     def left(self) -> list[Left]:
-        """Give what lost processes left: each file, with the calls that were in progress."""
+        """Return what lost processes left: each file, with the calls that were in progress."""
         found: list[Left] = []
         for path in sorted(self._folder.glob("*.jsonl")):
             if path == self._path:

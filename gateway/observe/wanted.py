@@ -24,7 +24,7 @@ class Wanted:
 
     @property
     def everything(self) -> bool:
-        """Say whether nothing is asked for in particular."""
+        """Return whether nothing is asked for in particular."""
         return self == Wanted()
 
 
@@ -40,7 +40,7 @@ class Choice:
         "calls in progress of the agent"
 
     def takes(self, line: LogLine) -> bool:
-        """Say whether a line was asked for."""
+        """Return whether a line was asked for."""
         wanted = self._wanted
         if wanted.call and is_called(line, wanted.call):
             self._called.add(line.call)
@@ -53,7 +53,7 @@ class Choice:
         )
 
     def _answered(self, line: LogLine) -> bool:
-        """Say whether the agent that was asked for has this call, or would have had it."""
+        """Return whether the agent that was asked for has this call, or would have had it."""
         agent = self._wanted.agent
         if not agent:
             return True

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def is_stop(raised: BaseException) -> bool:
-    """Say whether the running task is being cancelled: the one thing that passes every fence.
+    """Return whether the running task is being cancelled: the one thing that passes every fence.
 
     A `CancelledError` that foreign code raised by itself is none.
     """

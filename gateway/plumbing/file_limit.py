@@ -14,7 +14,7 @@ BESIDES = 150
 
 
 def wanted(calls: int) -> int:
-    """Say how many files so many calls at once may need."""
+    """Return how many files so many calls at once may need."""
     return BESIDES + calls * EACH_CALL
 
 

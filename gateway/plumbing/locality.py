@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(address: str) -> bool:
-    """Say whether an address is this machine's own."""
+    """Return whether an address is this machine's own."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -15,7 +15,7 @@ def is_loopback(address: str) -> bool:
 
 
 def names_this_machine(authority: str) -> bool:
-    """Say whether a `HOST:PORT` names this machine: a name that was made to point here does not."""
+    """Return whether a `HOST:PORT` names this machine: a name made to point here does not."""
     try:
         host = urlsplit(f"//{authority}").hostname or ""
     except ValueError:

@@ -29,15 +29,15 @@ class Seat:
     token: Callable[[], str] = lambda: secrets.token_urlsafe(24)
 
     def draw(self) -> str:
-        """Give an unguessable name that leads here."""
+        """Return an unguessable name that leads here."""
         return self.token() if self.of == 1 else f"{self.number}-{self.token()}"
 
     def draw_anywhere(self) -> str:
-        """Give an unguessable name that leads to any of the processes."""
+        """Return an unguessable name that leads to any of the processes."""
         return self.token() if self.of == 1 else f"{secrets.randbelow(self.of)}-{self.token()}"
 
     def share(self, whole: int) -> int:
-        """Give this process's share of what all of them may do together."""
+        """Return this process's share of what all of them may do together."""
         return whole // self.of + (self.number < whole % self.of)
 
     @property
@@ -50,7 +50,7 @@ ALONE = Seat()
 
 
 def leads_to(name: str, of: int) -> int:
-    """Say to which of so many processes a name leads; one that none of them drew, always to one."""
+    """Return to which of so many processes a name leads; one that none drew, always to one."""
     found = NUMBERED.match(name)
     if found is not None and int(found[1]) < of:
         return int(found[1])

@@ -9,16 +9,16 @@ import hashlib
 
 
 def trace_id(call: str) -> str:
-    """Give the trace of a call: 16 bytes in hexadecimal."""
+    """Return the trace of a call: 16 bytes in hexadecimal."""
     return hashlib.sha256(f"parley:{call}".encode()).hexdigest()[:32]
 
 
 def span_id(call: str, *place: object) -> str:
-    """Give the id of a span of a call by its place in it: 8 bytes in hexadecimal."""
+    """Return the id of a span of a call by its place in it: 8 bytes in hexadecimal."""
     said = ":".join(map(str, ("parley", call, *place)))
     return hashlib.sha256(said.encode()).hexdigest()[32:48]
 
 
 def traceparent(call: str) -> dict[str, str]:
-    """Give the header that goes along with what is asked of others in a call (Trace Context 1)."""
+    """Return the header that goes with what is asked of others in a call (Trace Context 1)."""
     return {"traceparent": f"00-{trace_id(call)}-{span_id(call)}-01"}

@@ -78,7 +78,7 @@ REFERENCE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 
 
 def written_out(value: object) -> str | None:
-    """Say where a secret stands itself: its key in a table, or "" for the value; None: nowhere."""
+    """Return where a secret itself stands: its key in a table, "" for the value, None: nowhere."""
     match value:
         case str():
             return "" if value and not REFERENCE.fullmatch(value) else None

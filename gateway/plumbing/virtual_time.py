@@ -51,7 +51,7 @@ class JumpingSelector(selectors.BaseSelector):
         return self._real.modify(fileobj, events, data)
 
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        """Give what is watched."""
+        """Return what is watched."""
         return self._real.get_map()
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ class JumpingSelector(selectors.BaseSelector):
         self._real.close()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Give what is ready; else jump to where the wait would end."""
+        """Return what is ready; else jump to where the wait would end."""
         ready = self._real.select(0)
         if ready or timeout == 0:
             return ready
@@ -93,7 +93,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(self._jumping)
 
     def time(self) -> float:
-        """Give the virtual time."""
+        """Return the virtual time."""
         return self._jumping.now
 
     def block(self, seconds: float) -> None:

@@ -59,7 +59,7 @@ def refuse_unknown(text: bytes | str, names: Collection[str]) -> None:
 
 
 def known(value: Any) -> Any:
-    """Give a value that was read; raises ValueError for an integer that not everybody can hold."""
+    """Return a value that was read; raise ValueError for an integer that not all can hold."""
     match value:
         case bool():
             pass
@@ -78,7 +78,7 @@ def known(value: Any) -> Any:
 
 
 def clean(value: Any, depth: int = 0) -> Any:
-    """Give a value that a program made as one that can be written; raises ValueError at no end."""
+    """Return a value that a program made, as it can be written; raise ValueError at no end."""
     if depth > DEEPEST:
         raise ValueError("nested too deeply")
     match value:

@@ -123,7 +123,7 @@ class AgentRoster:
         return tuple(sorted(self._ready))
 
     def knows(self, agent: str) -> bool:
-        """Say whether there is an agent of this name; empty is the default one.
+        """Return whether there is an agent of this name; empty is the default one.
 
         One whose file has never been in order answers nobody.
         """

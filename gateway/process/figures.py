@@ -117,7 +117,7 @@ class Figures:
 
 
 def expires(path: Path) -> float | None:
-    """Give when the first certificate of a PEM file runs out, in seconds of the wall clock."""
+    """Return when the first certificate of a PEM file runs out, in seconds of the wall clock."""
     try:
         found = x509.load_pem_x509_certificates(path.read_bytes())
     except (OSError, ValueError) as error:

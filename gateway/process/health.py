@@ -14,7 +14,7 @@ RETRY_AFTER = 5
 
 
 def routes(watch: Watch, doors: Doors) -> list[BaseRoute]:
-    """Give the routes for supervisors and load balancers; figures are the owner's alone.
+    """Return the routes for supervisors and load balancers; figures are the owner's alone.
 
     A process that is not well is alive all the same: one that is ended for a full disk would take
     its calls along. Whether new calls may come is what `/readyz` says; `/readyz?for=drain` says

@@ -35,11 +35,11 @@ class Lines:
                 self._lines[name] = kind.make(chosen, replace(needs, wire=wire(name)))
 
     def routes(self) -> list[BaseRoute]:
-        """Give what all lines serve over HTTP."""
+        """Return what all lines serve over HTTP."""
         return [route for line in self._lines.values() for route in line.routes()]
 
     def upgrades(self) -> Upgrades:
-        """Give what uvicorn hands WebSockets to."""
+        """Return what uvicorn hands WebSockets to."""
         doors: dict[str, SocketDoor] = {}
         for line in self._lines.values():
             doors |= line.sockets()
@@ -71,7 +71,7 @@ class Lines:
             line.stop()
 
     def standings(self) -> Mapping[str, Standing]:
-        """Say how each line of the table stands."""
+        """Return how each line of the table stands."""
         return {
             name: self._lines[name].standing()
             if name in self._lines

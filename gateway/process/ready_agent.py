@@ -35,7 +35,7 @@ class Agents(Protocol):
     """Finds the agent that a line asks for."""
 
     def knows(self, agent: str) -> bool:
-        """Say whether there is an agent of this name; empty is the default one."""
+        """Return whether there is an agent of this name; empty is the default one."""
 
     def engage(self, agent: str) -> ReadyAgent:
         """Return the agent as its file stands now; a broken file gives what it was before."""

@@ -33,7 +33,7 @@ class Difference:
         return self.setting not in CHANGEABLE
 
     def told(self) -> dict[str, object]:
-        """Give it as fields of a message."""
+        """Return it as fields of a message."""
         return {"setting": self.setting, "before": str(self.before), "after": str(self.after)}
 
 
@@ -53,7 +53,7 @@ def differences(before: Settings, after: Settings) -> list[Difference]:
 
 
 def adopted(before: Settings, after: Settings) -> Settings:
-    """Give the settings with what may change as it is now."""
+    """Return the settings with what may change as it is now."""
     return replace(
         before,
         limits=replace(
@@ -76,7 +76,7 @@ def tell(found: list[Difference]) -> None:
 
 
 def _flat(value: object, path: str = "", secret: bool = False) -> Iterator[tuple[str, Any]]:
-    """Give every setting by its path, with whether it is a secret."""
+    """Yield every setting by its path, with whether it is a secret."""
     inner: Iterator[tuple[str, object, bool]]
     if is_dataclass(value) and not isinstance(value, type):
         inner = (

@@ -75,7 +75,7 @@ def serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) -> int:
 
 
 def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
-    """Give the first failure of a group; what followed it is its consequence."""
+    """Return the first failure of a group; what followed it is its consequence."""
     failure = failures.exceptions[0]
     return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
 

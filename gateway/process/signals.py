@@ -126,12 +126,12 @@ class Stopping:
 
 
 def _known(names: tuple[str, ...]) -> list[int]:
-    """Give the signals of these names that the system has."""
+    """Return the signals of these names that the system has."""
     return [int(number) for name in names if (number := signal.Signals.__members__.get(name))]
 
 
 def _real_time() -> range:
-    """Give the signals that have numbers for names, where the system has them."""
+    """Return the signals that have numbers for names, where the system has them."""
     first, last = (signal.Signals.__members__.get(each) for each in ("SIGRTMIN", "SIGRTMAX"))
     return range(0) if first is None or last is None else range(first, last + 1)
 

@@ -137,7 +137,7 @@ class Watchdog:
             slept, used = self._clock(), time.process_time()
 
     def _blamed(self, had: dict[int, tuple[str, float]], gap: float) -> dict[str, list[str]]:
-        """Give the threads that were at work in a gap that has just ended, and may have ended too.
+        """Return the threads that worked in a gap that has just ended, and may have ended too.
 
         In this order: whoever is alive no more at the first is known at the last.
         """

@@ -50,7 +50,7 @@ class Own:
 
 
 def readers(settings: Settings, owner: Owner, registry: Registry, seat: Seat) -> tuple[Reader, ...]:
-    """Give who is told every line of the log; raises StartFailed."""
+    """Return who is told every line of the log; raises StartFailed."""
     counting = Counting(registry)
     chosen = settings.webhooks
     if problem := chosen.problem(tuple(map(event_name, EVENTS))):
@@ -98,7 +98,7 @@ def watch(settings: Settings, own: Own) -> Watch:
 def routes(
     settings: Settings, own: Own, watch: Watch, registry: Registry, doors: Doors
 ) -> list[BaseRoute]:
-    """Give the routes for whoever watches."""
+    """Return the routes for whoever watches."""
     folders, standings = _folders(settings, own.recorder), own.lines.standings
     found = health.routes(watch, doors)
     if settings.metrics.enabled:
@@ -112,7 +112,7 @@ def routes(
 
 
 def _folders(settings: Settings, recorder: Recorder | None) -> dict[str, Path]:
-    """Give where something is written, by its setting."""
+    """Return where something is written, by its setting."""
     folders = {"agents.data": settings.agents.data}
     if settings.log.path != "-":
         folders["log.path"] = Path(settings.log.path).parent

@@ -100,7 +100,7 @@ def _first(
 
 
 def _is_deed(record: Record) -> bool:
-    """Say whether a line was written by a write, which runs beside the rest of its call."""
+    """Return whether a line was written by a write, which runs beside the rest of its call."""
     return isinstance(record, Did) and record.channel == "deed"
 
 
@@ -111,7 +111,7 @@ def _same(then: Record, now: Record) -> bool:
 
 
 def _bare(record: Record) -> tuple[object, ...]:
-    """Give what counts of a record: not when a task that asks began, nor when a write told."""
+    """Return what counts of a record: not when a task that asks began, nor when a write told."""
     fields = msgspec.structs.asdict(record)
     fields.pop("asked", None)
     if _is_deed(record):

@@ -22,7 +22,7 @@ log = structlog.get_logger("diary")
 
 
 def as_file(call: str) -> str:
-    """Give what the files of a call are called."""
+    """Return what the files of a call are called."""
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in call)
 
 
@@ -36,7 +36,7 @@ class Diary:
         self._writer = JournalWriter()
 
     def keep(self, parts: Parts, call_log: CallLog) -> Parts:
-        """Give the same parts, watched for the journal of their call."""
+        """Return the same parts, watched for the journal of their call."""
         path = Path(self._settings.recording.folder) / f"{as_file(call_log.call)}{SUFFIX}"
 
         def told(reason: str) -> None:
@@ -61,7 +61,7 @@ class Diary:
 
 
 def header_of(parts: Parts, call: str, vad: str, veil: Veil) -> Header:
-    """Say what a call is made of."""
+    """Return what a call is made of."""
     leg = parts.leg
     return Header(
         format=FORMAT,
@@ -84,7 +84,7 @@ def header_of(parts: Parts, call: str, vad: str, veil: Veil) -> Header:
 
 
 def own_version() -> str:
-    """Give the version of this gateway."""
+    """Return the version of this gateway."""
     try:
         return version("parley")
     except PackageNotFoundError:

@@ -63,7 +63,7 @@ class CallJournal:
 
     @property
     def seconds(self) -> float:
-        """Give how much of the call it holds."""
+        """Return how much of the call it holds."""
         return self.records[-1].t - self.records[0].t if self.records else 0.0
 
 
@@ -141,7 +141,7 @@ class _Blocks:
         "why what follows could not be read"
 
     def records(self) -> Iterator[bytes]:
-        """Give record by record."""
+        """Yield record by record."""
         at = len(MAGIC)
         while at < len(self._data):
             block = self._block(at)

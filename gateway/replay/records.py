@@ -269,7 +269,7 @@ def decode(data: bytes) -> AnyRecord:
 
 
 def taken_apart(thing: object) -> dict[str, Any]:
-    """Give the fields of an event or a command, those that it leaves out as they are by default."""
+    """Return the fields of an event or a command; those that it leaves out have their default."""
     if is_dataclass(thing):
         return {each.name: _inner(getattr(thing, each.name)) for each in fields(thing)}
     found: dict[str, Any] = msgspec.to_builtins(thing, enc_hook=plain, builtin_types=(bytes,))
@@ -281,7 +281,7 @@ def _inner(value: object) -> Any:
 
 
 def command_apart(command: BackendCommand) -> dict[str, Any]:
-    """Give the fields of a command; of a history, its length and a sum of it."""
+    """Return the fields of a command; of a history, its length and a sum of it."""
     match command:
         case Draft() | Respond() | AnswerTool():
             history = command.history
@@ -293,7 +293,7 @@ def command_apart(command: BackendCommand) -> dict[str, Any]:
 
 
 def chunks_apart(chunks: list[Chunk]) -> dict[str, Any]:
-    """Give what left in one go: of each frame whose it is, where it lies, and a sum of it."""
+    """Return what left in one go: of each frame whose it is, where it lies, and a sum of it."""
     return {
         "chunks": [
             [each.utterance, each.generation, each.start, each.end, zlib.crc32(each.payload)]
@@ -310,7 +310,7 @@ def slim(record: Record, form: WireForm) -> Record:
 
 
 def form_of(info: CallInfo) -> WireForm:
-    """Give the form in which a line's sound is kept."""
+    """Return the form in which a line's sound is kept."""
     return wire_form(info.codec if info.codec in ("pcmu", "pcma") else "l16", info.rate)
 
 

@@ -116,7 +116,7 @@ class StandInLeg:
         return None
 
     def behind(self) -> float:
-        """Give what the line said at this reading."""
+        """Return what the line said at this reading."""
         self._reads += 1
         while self._behind and self._behind[0].read <= self._reads:
             self._late = self._behind.popleft().seconds
@@ -217,7 +217,7 @@ class StandInBackend:
         return found
 
     def done(self, at: int) -> float | None:
-        """Give the journal's judgement."""
+        """Return the journal's judgement."""
         advised = self._answers.advised
         return advised.popleft().probability if advised else None
 
@@ -229,7 +229,7 @@ class StandInBook:
         self._answers = answers
 
     def ready(self, text: str, rate: int) -> KnownLine | None:
-        """Give the line, where it was there."""
+        """Return the line, where it was there."""
         if not self._answers.ready:
             return None
         found = self._answers.ready.popleft()
@@ -281,5 +281,5 @@ class NoFile:
 
 
 def traits_of(opened: records.Opened) -> BackendTraits:
-    """Give what a backend could do."""
+    """Return what a backend could do."""
     return msgspec.convert(opened.traits, BackendTraits)

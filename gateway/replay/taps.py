@@ -69,7 +69,7 @@ class Notes:
 
     @property
     def inside(self) -> bool:
-        """Say whether what comes now comes from within what a port was asked."""
+        """Return whether what comes now comes from within what a port was asked."""
         return self.asking > 0
 
     def did(self, channel: Channel, name: str, fields: dict[str, object]) -> None:
@@ -98,7 +98,7 @@ class RoundClock:
         self._now: float | None = None
 
     def __call__(self) -> float:
-        """Give the time of this round."""
+        """Return the time of this round."""
         if self._now is None:
             self._now = self._loop.time()
             self._loop.call_soon(self._pass)
@@ -122,7 +122,7 @@ class TappedCourse:
         self._clock = clock
 
     def now(self) -> float:
-        """Give the time of this round of the loop."""
+        """Return the time of this round of the loop."""
         return self._notes.now()
 
     def sending(self, now: float) -> None:
@@ -201,16 +201,16 @@ class TappedLeg:
 
     @property
     def page(self) -> Page | None:
-        """Give the page that the caller is on; what it does is noted with the tools."""
+        """Return the page that the caller is on; what it does is noted with the tools."""
         return self._leg.page
 
     @property
     def witness(self) -> Witness | None:
-        """Give the leg's own."""
+        """Return the leg's own."""
         return self._leg.witness
 
     def behind(self) -> float:
-        """Give what the leg says, and note it where that is new."""
+        """Return what the leg says, and note it where that is new."""
         self._reads += 1
         seconds = self._leg.behind()
         if seconds != self._behind:
@@ -489,7 +489,7 @@ class TappedLog:
 
 
 def tapped(parts: Parts, notes: Notes, clock: RoundClock | None) -> Parts:
-    """Give the same parts, of which everything is noted."""
+    """Return the same parts, of which everything is noted."""
 
     def backend(name: str) -> Backend:
         return TappedBackend(parts.backend(name), name, notes)

@@ -102,7 +102,7 @@ def _sounds(held: Held) -> list[Spoken]:
 
 
 def _stopped_for(held: Held, sound: Spoken) -> bool:
-    """Say whether the agent was cut short within the window of a sound."""
+    """Return whether the agent was cut short within the window of a sound."""
     until = sound.end + SOUND_SECONDS
     return any(
         name == "interrupted" and sound.start <= at <= until for at, name, _ in held.lines

@@ -38,7 +38,7 @@ def show_figures(figures: Mapping[str, float | None], console: Console) -> None:
 
 
 def as_json(results: Sequence[Result]) -> list[dict[str, object]]:
-    """Give what `--json` prints."""
+    """Return what `--json` prints."""
     return [{**asdict(each), "passed": each.passed} for each in results]
 
 

@@ -182,7 +182,7 @@ class _Caller:
         await self._quiet(LINGER_SECONDS)
 
     def _cut(self, at: int, turn: Turn) -> float | None:
-        """Say how long after the answer's beginning the caller cuts in; None: not at all."""
+        """Return how long after the answer's beginning the caller cuts in; None: not at all."""
         if moved := self._moved("cut", at):
             return moved
         return None if turn.heard is None else turn.heard * WORD_SECONDS

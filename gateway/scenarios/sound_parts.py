@@ -124,7 +124,7 @@ class NotedTurns:
         """Take no sound: the notes say it."""
 
     async def assess(self, start: int, at: int, due_seconds: float) -> TurnAssessed:
-        """Say whether the last word before `at` was the last of its sentence."""
+        """Return whether the last word before `at` was the last of its sentence."""
         await asyncio.sleep(DETECTOR_SECONDS)
         said = [word for word in self.notes.within(start, at) if word.text]
         return TurnAssessed(at, 0.95 if said and said[-1].last else 0.05)

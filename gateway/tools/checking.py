@@ -18,7 +18,7 @@ TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 
 def wrong(spec: ToolSpec, language: str) -> Iterator[tuple[str, str]]:
-    """Say what is wrong with a tool: the setting, and words for the operator."""
+    """Return what is wrong with a tool: the setting, and words for the operator."""
     if not NAME.fullmatch(spec.name):
         yield (
             "name",

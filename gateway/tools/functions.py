@@ -47,7 +47,7 @@ def tool(
     confirm: bool = False,
     say: str = "",
 ) -> Callable[[F], F]:
-    """Say how a function behaves as a tool.
+    """Return how a function behaves as a tool.
 
     Its parameters become the tool's arguments, described by `Annotated[..., Meta(description=)]`;
     one of the kind `ToolContext` is given the call, one of the kind `sqlite3.Connection` a

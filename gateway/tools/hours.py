@@ -54,7 +54,7 @@ class OpeningHours:
         return () if day in self.closed else self.week()[day.weekday()]
 
     def open_at(self, moment: datetime) -> bool:
-        """Say whether it is open at a moment (with its time zone)."""
+        """Return whether it is open at a moment (with its time zone)."""
         local = moment.astimezone(ZoneInfo(self.timezone))
         minutes = local.hour * 60 + local.minute
         return any(span.start <= minutes < span.end for span in self.on(local.date()))

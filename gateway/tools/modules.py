@@ -69,12 +69,12 @@ def made(where: str, function: Callable[..., Any], name: str) -> FunctionTool:
 
 
 def told(raised: BaseException) -> str:
-    """Say what was raised."""
+    """Return what was raised."""
     return in_words(as_error(raised))
 
 
 def defined_at(function: Callable[..., Any], where: str) -> str:
-    """Say where a function stands, as `tools.py:12: book`."""
+    """Return where a function stands, as `tools.py:12: book`."""
     if not isinstance(function, FunctionType):
         return where
     code = function.__code__

@@ -102,7 +102,7 @@ def _context(use: Use) -> ToolContext:
 
 
 def describe(where: str, names: list[str]) -> dict[str, Described]:
-    """Say what functions of a module are as tools."""
+    """Return what functions of a module are as tools."""
     try:
         loaded = module(where)
     except ValueError as error:

@@ -202,7 +202,7 @@ class CallTrace:
         self._extend(now)
 
     def _close(self) -> list[Span]:
-        """Give the spans of the turn that is over."""
+        """Return the spans of the turn that is over."""
         turn, self._turn = self._turn, None
         if turn is None:
             return []
@@ -280,5 +280,5 @@ class CallTrace:
 
 
 def seconds(ts: str) -> float:
-    """Give the wall clock of a line's `ts`."""
+    """Return the wall clock of a line's `ts`."""
     return datetime.fromisoformat(ts.replace("Z", "+00:00")).timestamp()

@@ -44,10 +44,10 @@ class Sorting(Protocol):
     """Knows which of the gateway's processes a request is for."""
 
     def elsewhere(self, method: str, path: str, headers: Mapping[str, str]) -> int | None:
-        """Give the process that a request is for; None: this one. Headers are in lower case."""
+        """Return the process that a request is for; None: this one. Headers are in lower case."""
 
     def hand_over(self, to: int, connection: int, data: bytes) -> bool:
-        """Give a connection (an open file) away, with what was read; say whether that was done."""
+        """Hand a connection (an open file) away, with what was read; say whether that was done."""
 
 
 class Door:
@@ -241,7 +241,7 @@ class PatientConnection(HttpToolsProtocol):
         self.transport.close()
 
     def _answered(self) -> bool:
-        """Say whether a word more would be one too many."""
+        """Return whether a word more would be one too many."""
         asked: object = self.scope  # None before the first request, whatever uvicorn's types say
         if asked is None:
             return True

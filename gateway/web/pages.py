@@ -78,7 +78,7 @@ class Pages:
         self._viewers = 0
 
     def routes(self) -> list[BaseRoute]:
-        """Give the routes of the page and of the widget."""
+        """Return the routes of the page and of the widget."""
         own: list[BaseRoute] = (
             [
                 Route("/", _console("console.html"), methods=["GET", "HEAD"]),
@@ -104,7 +104,7 @@ class Pages:
             self._browser.stop()
 
     async def status(self, request: Request) -> Response:
-        """Say how the lines are."""
+        """Return how the lines are."""
         owner = self._doors.is_owner(request.headers)
         shown = self._may_see(request)
         document: dict[str, object] = {

@@ -192,7 +192,7 @@ class Outbox:
         return 0
 
     def _post(self, client: httpx.Client, event: Waiting) -> int:
-        """Give the receiver's status; 0: there was none."""
+        """Return the receiver's status; 0: there was none."""
         signed = headers(event.id, time.time(), event.body, self._settings.secret)
         try:
             return client.post(self._settings.url, content=event.body, headers=signed).status_code

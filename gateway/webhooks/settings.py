@@ -35,7 +35,7 @@ class WebhookSettings:
     "what events are signed with; at least 24 characters, or `whsec_` and base64"
 
     def problem(self, known: tuple[str, ...]) -> str:
-        """Say what is wrong; `known` are the events there are. Empty: nothing."""
+        """Return what is wrong; `known` are the events there are. Empty: nothing."""
         if not self.url:
             return ""
         if not self.url.startswith(("https://", "http://")):

@@ -7,7 +7,7 @@ import hmac
 
 
 def headers(identity: str, wall: float, body: bytes, secret: str) -> dict[str, str]:
-    """Give the headers by which a receiver knows an event: its id, its time, whose it is.
+    """Return the headers by which a receiver knows an event: its id, its time, whose it is.
 
     The signature is HMAC-SHA256 over `id.timestamp.body`, so that neither can be exchanged; the
     time is that of the attempt, and the id the same in all of them.
@@ -24,7 +24,7 @@ def headers(identity: str, wall: float, body: bytes, secret: str) -> dict[str, s
 
 
 def key(secret: str) -> bytes:
-    """Give the bytes of a secret: after `whsec_` they are in base64, as the specification says."""
+    """Return the bytes of a secret: after `whsec_` they are in base64 (Standard Webhooks)."""
     if secret.startswith("whsec_"):
         try:
             return base64.b64decode(secret.removeprefix("whsec_"), validate=True)

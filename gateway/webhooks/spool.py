@@ -62,11 +62,11 @@ class Spool:
         )
 
     def count(self) -> int:
-        """Say how many wait."""
+        """Return how many wait."""
         return int(self._file.execute("SELECT count(*) FROM events").fetchone()[0])
 
     def due(self, wall: float, most: int) -> list[Waiting]:
-        """Give the first events of calls that may be tried now, the oldest first."""
+        """Return the first events of calls that may be tried now, the oldest first."""
         rows = self._file.execute(
             "SELECT place, id, body, made, tries FROM events WHERE due <= ? AND place IN "
             "(SELECT min(place) FROM events GROUP BY call) ORDER BY place LIMIT ?",

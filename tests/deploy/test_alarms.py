@@ -189,13 +189,13 @@ NAME = re.compile(r"\b(?:parley|process)_[a-z0-9_]+\b|\bparley:[a-z0-9_:]+\b")
 
 
 def recorded() -> set[str]:
-    """Give what the recording rules make."""
+    """Return what the recording rules make."""
     text = (FOLDER / RULES[0]).read_text("utf-8")
     return set(re.findall(r"record: (\S+)", text))
 
 
 def expressions(file: str) -> list[str]:
-    """Give what a file asks Prometheus."""
+    """Return what a file asks Prometheus."""
     text = (FOLDER / file).read_text("utf-8")
     if file.endswith(".json"):
         panels = json.loads(text)["panels"]

@@ -51,7 +51,7 @@ class Prometheus:
         self.address = f"http://127.0.0.1:{port}"
 
     def ask(self, query: str) -> list[dict[str, Any]]:
-        """Give what it answers to a query; nothing while it starts."""
+        """Return what it answers to a query; nothing while it starts."""
         url = f"{self.address}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:

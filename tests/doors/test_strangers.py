@@ -102,7 +102,7 @@ REFUSED = (401, 403, 404)
 
 @asynccontextmanager
 async def gateway(folder: Path) -> AsyncIterator[tuple[httpx.AsyncClient, list[BaseRoute]]]:
-    """Give a whole gateway's paths, but for its models, and a client on the same machine."""
+    """Yield a whole gateway's paths, but for its models, and a client on the same machine."""
     file = folder / "parley.toml"
     file.write_text(SETTINGS.format(log=folder / "calls.jsonl"))
     secrets = {"SIP_API_KEY": SIP_KEY, "PARLEY_API_KEY": SITE_KEY, "TWILIO_AUTH_TOKEN": TWILIO}

@@ -97,7 +97,7 @@ def _named_in_metadata(cls: Class) -> Iterator[str]:
 
 
 def _is_checked(line: ast.AnnAssign) -> bool:
-    """Say whether reading it in is all its use: it may have one value only."""
+    """Return whether reading it in is all its use: it may have one value only."""
     match line.annotation:
         case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Constant()):
             return True
@@ -106,7 +106,7 @@ def _is_checked(line: ast.AnnAssign) -> bool:
 
 
 def _is_switch(line: ast.AnnAssign) -> bool:
-    """Say whether a default is one of few values, or stands for `not known`."""
+    """Return whether a default is one of few values, or stands for `not known`."""
     if line.value is None or _is_checked(line):
         return False
     try:

@@ -250,7 +250,7 @@ class Expressions:
     # --- names and functions of others ------------------------------------------------------------
 
     def _of_stranger(self, name: str, given: list[Kind]) -> Kind:
-        """Say what a function gives that is not the product's own."""
+        """Return what a function gives that is not the product's own."""
         if name in SAME:
             within = [] if name == "replace" else [self.inside(each) for each in given[:1]]
             return NOTHING.union(*given, *within)

@@ -92,7 +92,7 @@ class Program:
             yield from module.classes.values()
 
     def find(self, module: str, name: str) -> Class | Module | Code | ast.stmt | None:
-        """Say what a name in a module means; None: a stranger's, or a builtin."""
+        """Return what a name in a module means; None: a stranger's, or a builtin."""
         here = self.modules.get(module)
         if here is None:
             return None

@@ -144,7 +144,7 @@ def opened(kind: Kind) -> Iterator[One | Itself]:
 
 
 def given_back(given: list[Kind]) -> Kind:
-    """Say what a generic function gives: an object of a class, or the kind, that it is given."""
+    """Return what a generic function gives: an object of a class, or the kind, that it is given."""
     found: Kind = frozenset(
         One(each.of) if isinstance(each, Itself) else each
         for kind in given

@@ -25,7 +25,7 @@ _COMPONENT = re.compile(r"[A-Za-z]+|[0-9]+|.", re.DOTALL)
 
 
 def grouped(length: int) -> list[int]:
-    """Say how long the groups are in which so many digits are read."""
+    """Return how long the groups are in which so many digits are read."""
     if length <= 4:
         return [length]
     if length == 10:

@@ -29,7 +29,7 @@ def letters(written: str) -> str:
 
 
 def ends_sentence(match: re.Match[str]) -> bool:
-    """Say whether the full stop of a short form is the sentence's, too."""
+    """Return whether the full stop of a short form is the sentence's, too."""
     return _STARTS_SENTENCE.match(match.string, match.end()) is not None
 
 

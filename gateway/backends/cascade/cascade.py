@@ -161,7 +161,7 @@ class Cascade:
         return (await self._turn.upto(end)).text
 
     def done(self, at: int) -> float | None:
-        """Give the recogniser's own probability that the caller was done at `at`, if it has one."""
+        """Return the recogniser's own probability that the caller was done at `at`, or None."""
         rate = self._start.info.rate if self._start is not None else 0
         return self._judgement.done(at, rate)
 

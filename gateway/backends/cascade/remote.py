@@ -69,5 +69,5 @@ async def events(response: httpx2.Response) -> AsyncGenerator[str, None]:
 
 
 def is_json(headers: Mapping[str, str]) -> bool:
-    """Say whether an answer is one JSON document."""
+    """Return whether an answer is one JSON document."""
     return headers.get("content-type", "").startswith("application/json")

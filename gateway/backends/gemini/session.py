@@ -325,7 +325,7 @@ class GeminiSession:
 
 
 def _answers(said: wire.ServerMessage) -> bool:
-    """Say whether a message is part of an answer."""
+    """Return whether a message is part of an answer."""
     content = said.server_content
     spoken = content is not None and (
         content.model_turn is not None or content.output_transcription is not None

@@ -11,7 +11,7 @@ from gateway.ports import BackendStart, BackendTraits
 
 
 def live_traits(settings: LiveSettings) -> BackendTraits:
-    """Say what the model can do: truncate and cancel are done here, and in words."""
+    """Return what the model can do: truncate and cancel are done here, and in words."""
     return BackendTraits(
         owns_turns=True,
         truncates=True,

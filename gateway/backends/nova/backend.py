@@ -18,7 +18,7 @@ OTHER_RATE = 24000
 
 
 def nova_traits(settings: NovaSettings) -> BackendTraits:
-    """Say what the model can do; it judges interruptions itself and is told nothing of them."""
+    """Return what the model can do; it judges interruptions itself and is told nothing of them."""
     return BackendTraits(
         owns_turns=True,
         truncates=False,

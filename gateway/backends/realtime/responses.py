@@ -99,7 +99,7 @@ class Responses:
         return alive
 
     def refused(self, error: wire.ApiError) -> Response | None:
-        """Give the one whose request was refused for good; None: it is asked for again, or is none
+        """Return the one whose request was refused for good; None: it is asked again, or is none
         of ours."""
         alive = self.alive
         if alive is None or not error.event_id or error.event_id != f"reply-{alive.reply}":

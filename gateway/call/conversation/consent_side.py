@@ -11,7 +11,7 @@ from gateway.events import ChooseProfile
 
 
 def read_back(state: CallState, run: str, text: str) -> Effects:
-    """Say what is about to be done, and listen for a yes."""
+    """Return what is about to be done, and listen for a yes."""
     patience = state.settings.patience("", "yes_no")
     return [*state.speak(text, "proposal", run), ChooseProfile(patience, "yes_no")]
 

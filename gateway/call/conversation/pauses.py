@@ -47,7 +47,7 @@ def take(state: CallState, utterance: Utterance, sound: AgentAudio) -> None:
 
 
 def truncate(state: CallState, utterance: Utterance, seconds: float, text: str) -> Truncate:
-    """Say what was heard in the model's own count, which knows no pauses."""
+    """Return what was heard in the model's own count, which knows no pauses."""
     after = utterance.given.after
     if after is None:
         return Truncate(utterance.id, seconds, text)

@@ -91,14 +91,14 @@ def go_on(state: CallState, now: float) -> Effects:
 
 
 def empty(state: CallState, reply: Reply) -> bool:
-    """Say whether an answer that is over was none: nothing of it can be heard."""
+    """Return whether an answer that is over was none: nothing of it can be heard."""
     if reply.clock is None or reply.spoke or state.end.phase != "open" or state.consent.news:
         return False  # what has come of a write is told by us
     return not state.tools.owes(reply.id) and not reply.asked
 
 
 def _worth_a_second_try(owed: Reply, loss: Loss, now: float) -> bool:
-    """Say whether the model is asked again before anybody else is, or the caller has to be."""
+    """Return whether the model is asked again before anybody else is, or the caller has to be."""
     waited = now - owed.clock.decided if owed.clock is not None else 0.0
     quick = loss.torn or bool(owed.spoke) or waited <= TWICE_SECONDS
     return quick and not owed.retried and loss.part != "recogniser"

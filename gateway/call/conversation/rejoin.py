@@ -54,7 +54,7 @@ def goes_on(state: CallState, onset: float) -> None:
 
 
 def heard(state: CallState, reply: int, seconds: float) -> bool:
-    """Say whether what was heard of a reply is to leave no trace."""
+    """Return whether what was heard of a reply is to leave no trace."""
     last = state.caller.rejoins
     if last is None or not reply or last.reply != reply:
         return False

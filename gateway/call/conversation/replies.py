@@ -89,7 +89,7 @@ class Replies:
         return reply
 
     def turn_of(self, reply: int) -> int | None:
-        """Say which turn a reply answers, also one that was given up; None: it is long past."""
+        """Return which turn a reply answers, also one that was given up; None: it is long past."""
         return next((one.turn for one in self._recent if one.id == reply), None)
 
     def begin_draft(self, now: float, start: int) -> Reply:

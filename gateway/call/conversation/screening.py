@@ -68,7 +68,7 @@ def begin(state: CallState, now: float) -> Effects:
 
 
 def keeps(state: CallState, event: CallerSide) -> bool:
-    """Say whether an event is of somebody who is not answered."""
+    """Return whether an event is of somebody who is not answered."""
     match state.screening.stage:
         case "machine" | "leaving":
             return True
@@ -128,7 +128,7 @@ def _note_turn(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
 
 
 def is_recording(state: CallState, text: str) -> bool:
-    """Say whether the words of somebody's first answer are those of a recording."""
+    """Return whether the words of somebody's first answer are those of a recording."""
     return _may_be_machine(state) and recorded(text, lexicon(state.settings.language))
 
 
@@ -172,7 +172,7 @@ def _wait(state: CallState, at: float) -> None:
 
 
 def _may_be_machine(state: CallState) -> bool:
-    """Say whether it may turn out yet that nobody is there: not once they answered us."""
+    """Return whether it may turn out yet that nobody is there: not once they answered us."""
     screening = state.screening
     if state.end.phase != "open" or screening.stage == "off":
         return False

@@ -75,7 +75,7 @@ class Utterance:
 
     @property
     def questions(self) -> bool:
-        """Say whether there is a question in it, as far as it is written."""
+        """Return whether there is a question in it, as far as it is written."""
         return any(mark in self.text for mark in MARKS)
 
     @property
@@ -85,7 +85,7 @@ class Utterance:
         return re.split(r"[.!?？؟]\s+", self.text[:end].strip())[-1]
 
     def asking(self, heard_seconds: float, queued_seconds: float) -> bool:
-        """Say whether a yes after `heard_seconds` answers a question of it."""
+        """Return whether a yes after `heard_seconds` answers a question of it."""
         for end, last in self._asked(queued_seconds):
             if heard_seconds >= end - ASKED_SECONDS and (
                 last or heard_seconds < end + ANSWER_SECONDS
@@ -169,12 +169,12 @@ class Speech:
         return paused
 
     def torn(self, reply: int) -> bool:
-        """Say whether a reply paused in the middle of an utterance and did not go on."""
+        """Return whether a reply paused in the middle of an utterance and did not go on."""
         own = [u for u in self._utterances.values() if u.reply == reply]
         return bool(own) and own[-1].given.unsaid is not None
 
     def written(self, reply: int) -> bool:
-        """Say whether a reply has words, spoken already or not."""
+        """Return whether a reply has words, spoken already or not."""
         return any(u.reply == reply and u.text.strip() for u in self._utterances.values())
 
     def get(self, utterance: int) -> Utterance | None:
@@ -203,11 +203,11 @@ class Speech:
         return gone
 
     def bridging(self) -> bool:
-        """Say whether a line that bridges a wait is on its way or being heard."""
+        """Return whether a line that bridges a wait is on its way or being heard."""
         return any(u.kind == "filler" and not u.done for u in self._utterances.values())
 
     def unfinished(self) -> bool:
-        """Say whether some of an utterance was given and the rest is still to come."""
+        """Return whether some of an utterance was given and the rest is still to come."""
         return any(u.sound and not u.ended and not u.done for u in self._utterances.values())
 
     def sounding(self) -> list[Utterance]:
@@ -216,5 +216,5 @@ class Speech:
 
 
 def ends_asking(text: str) -> bool:
-    """Say whether a text ends on a question."""
+    """Return whether a text ends on a question."""
     return text.rstrip("\"')»” ").endswith(MARKS)

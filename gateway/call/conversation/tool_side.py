@@ -187,7 +187,7 @@ def _silence(state: CallState, of: Judged, now: float) -> Effects:
 
 
 def _silent(state: CallState) -> bool:
-    """Say whether the reply to the caller's answer has said nothing yet, and waits for no tool."""
+    """Return whether the reply to the caller's answer said nothing yet, and waits for no tool."""
     reply = state.replies.current
     return reply is not None and not reply.spoke and not state.tools.owes(reply.id)
 

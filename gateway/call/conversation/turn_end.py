@@ -83,7 +83,7 @@ def turn_ended(state: CallState, event: CallerTurnEnded, now: float) -> Effects:
 
 
 def _bridged_at(state: CallState, speech_end: float, now: float) -> float:
-    """Say when a wait for the model is bridged: at the agent's wish, or before it is too long."""
+    """Return when a wait for the model is bridged: at the agent's wish, or before it is long."""
     if state.settings.filler_for_model:
         return now + state.settings.filler_after
     heard, _ = state.hold.moved(speech_end)

@@ -172,7 +172,7 @@ class ToolDesk:
         return bool(self.writes.work.waited_for())
 
     def owes(self, reply: int) -> bool:
-        """Say whether something that a reply asked for is not answered."""
+        """Return whether something that a reply asked for is not answered."""
         return bool(self._asks.unanswered(reply))
 
     def entries(self, reply: int) -> tuple[Entry, ...]:

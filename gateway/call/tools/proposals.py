@@ -43,7 +43,7 @@ class Proposal:
     "requests for the same, made while the answer was not known"
 
     def means(self, ask: Ask) -> bool:
-        """Say whether a request is for the same."""
+        """Return whether a request is for the same."""
         return ask.name == self.spec.name and ask.arguments == self.arguments
 
 
@@ -85,7 +85,7 @@ class Proposals:
         return made if made is not None and made.answered_by == ask.reply else None
 
     def of(self, reply: int) -> bool:
-        """Say whether something that a reply asked for waits for its yes."""
+        """Return whether something that a reply asked for waits for its yes."""
         mine = [made for made in self._queue if made.reply == reply]
         return bool(mine) or (self.open is not None and self.open.reply == reply)
 

@@ -125,7 +125,7 @@ def _agents(settings: Settings) -> Iterator[Finding]:
 
 
 def _agent(agent: Agent, default: bool) -> str:
-    """Say who answers with what."""
+    """Return who answers with what."""
     backend = agent.file.backend
     parts: list[str] = [backend.kind]
     if backend.kind == "cascade":
@@ -214,7 +214,7 @@ def _limits(settings: Settings) -> Iterator[Finding]:
 
 
 def unwritable(folder: Path) -> str:
-    """Say why nothing could be written to a folder, which may have to be made; empty: it can."""
+    """Return why nothing could be written to a folder, which may have to be made; empty: it can."""
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent

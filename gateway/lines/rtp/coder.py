@@ -38,7 +38,7 @@ class Coder(Protocol):
         """Read a payload; raises ValueError."""
 
     def units(self, payload: bytes) -> int:
-        """Say how long a payload lasts, in units of the RTP clock; 0 for garbage."""
+        """Return how long a payload lasts, in units of the RTP clock; 0 for garbage."""
 
     def expect_loss(self, share: float) -> None:
         """Take how much the far side loses."""

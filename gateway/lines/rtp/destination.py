@@ -18,7 +18,7 @@ def is_nowhere(host: str) -> bool:
 
 
 def objection(host: str) -> str:
-    """Say why nothing may be sent to an address; empty: it is a host's, or `NOWHERE`.
+    """Return why nothing may be sent to an address; empty: it is a host's, or `NOWHERE`.
 
     A description is whatever the far side cares to write: a group, a whole network or a name that
     the sockets would look up for each packet is never sent to.

@@ -82,7 +82,7 @@ class Latch:
     def admits(
         self, source: Address, ssrc: int, sequence: int, now: float, *, proven: bool = False
     ) -> bool:
-        """Say whether a packet is believed; `proven`: it was encrypted with the right key."""
+        """Return whether a packet is believed; `proven`: it was encrypted with the right key."""
         former = self._former
         if former is not None and source == former.heard and not self._stayed(former, now):
             return self._locked is None

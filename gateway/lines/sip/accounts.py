@@ -28,7 +28,7 @@ log = structlog.get_logger("sip")
 
 
 def account_of(trunk: TrunkSettings, network: SipNetwork) -> Account:
-    """Say what is registered for a trunk; raises ValueError."""
+    """Return what is registered for a trunk; raises ValueError."""
     proxy = parse_uri(trunk.proxy)
     hop = Hop(transport_of(proxy) or "udp", proxy.host, proxy.port or 5060)
     aor = trunk.aor or f"sip:{trunk.username}@{proxy.host}"

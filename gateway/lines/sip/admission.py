@@ -65,7 +65,7 @@ class Admission:
         )
 
     def judge(self, request: Request, hop: Hop, now: float) -> Verdict | Rejection:
-        """Say whether a call may come in."""
+        """Return whether a call may come in."""
         found = self._settings.trunk_of(hop.host)
         name, trunk = found if found else ("", None)
         user = ""

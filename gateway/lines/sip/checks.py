@@ -27,7 +27,7 @@ PROBE_SECONDS = 3.0
 
 
 def look(settings: SipSettings) -> Iterator[Said]:
-    """Say what is found; asks the trunks."""
+    """Return what is found; asks the trunks."""
     problem = settings.problem()
     if problem:
         yield "wrong", problem
@@ -65,7 +65,7 @@ class _Probe:
         self._loop = asyncio.get_running_loop()
 
     async def trunk(self, name: str, trunk: TrunkSettings) -> Said:
-        """Say what became of one trunk."""
+        """Return what became of one trunk."""
         if not trunk.proxy:
             return "good", f"trunk {name}: calls from {', '.join(trunk.networks) or 'nowhere'}"
         hops = await self.network.hops(trunk.proxy)

@@ -133,7 +133,7 @@ class Dialler:
         return give_up
 
     def route(self, order: DialOrder) -> Route:
-        """Say where a call would go; raises ValueError for an impossible order."""
+        """Return where a call would go; raises ValueError for an impossible order."""
         return find_route(order, self._settings, self._network.local_host("192.0.2.1"))
 
     async def _place(self, order: DialOrder, route: Route, placed: Placed) -> Member | None:

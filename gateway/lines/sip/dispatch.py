@@ -24,7 +24,7 @@ class Dispatch:
         self._calls: OrderedDict[bytes, int] = OrderedDict()
 
     def to(self, message: bytes) -> int | None:
-        """Give the process that a message is for; None: there is none at all."""
+        """Return the process that a message is for; None: there is none at all."""
         head = _head(message)
         call = _found(CALL_ID, head)
         known = self._calls.get(call)

@@ -88,7 +88,7 @@ class SipLine:
         return len(self._desk)
 
     def routes(self) -> list[BaseRoute]:
-        """Give the route by which calls are placed."""
+        """Return the route by which calls are placed."""
         return routes(self.dialler, self._doors)
 
     def sockets(self) -> dict[str, SocketDoor]:
@@ -120,7 +120,7 @@ class SipLine:
         self._stop.set()
 
     def standing(self) -> Standing:
-        """Say where the line listens, and which trunks do not register it."""
+        """Return where the line listens, and which trunks do not register it."""
         settings = self.settings
         bound = (("UDP", settings.udp), ("TCP", settings.tcp), ("TLS", settings.tls))
         said = ", ".join(f"{name} {port}" for name, port in bound if port is not None)

@@ -64,7 +64,7 @@ class NetworkOwner(Protocol):
 
 
 def token() -> str:
-    """Give 80 random bits: tags and branches need 32 at least (RFC 3261, section 19.3)."""
+    """Return 80 random bits: tags and branches need 32 at least (RFC 3261, section 19.3)."""
     return secrets.token_hex(10)
 
 
@@ -135,14 +135,14 @@ class SipNetwork:
         return self._transports.dropped
 
     def port(self, transport: Transport) -> int:
-        """Give the port bound for a transport, 0 when it is not listened to."""
+        """Return the port bound for a transport, 0 when it is not listened to."""
         found = (one.port for one in self._transports.bound if one.transport == transport)
         return next(found, 0)
 
     # --- addresses
 
     def local_host(self, far: str) -> str:
-        """Give the address by which a far host reaches us."""
+        """Return the address by which a far host reaches us."""
         if self.settings.advertised:
             return self.settings.advertised
         bound = ip_of(self.settings.host)
@@ -161,7 +161,7 @@ class SipNetwork:
         return f"{host}:{self.port(hop.transport) or self.port('udp') or 5060}"
 
     def contact(self, hop: Hop, user: str) -> str:
-        """Give our Contact value towards a hop."""
+        """Return our Contact value towards a hop."""
         kind = hop.transport if self.port(hop.transport) else self._kinds()[0]
         host = host_reference(self.local_host(hop.host))
         parameter = "" if kind == "udp" else f";transport={kind}"
@@ -172,7 +172,7 @@ class SipNetwork:
         return direct_hops(uri, flow, self.settings.nat)
 
     async def hops(self, uri: str) -> tuple[Hop, ...]:
-        """Give the hops of a URI, looked up where need be."""
+        """Return the hops of a URI, looked up where need be."""
         try:
             known = direct_hops(uri, None, self.settings.nat)
         except ValueError:

@@ -182,7 +182,7 @@ class SipSettings:
 
     @property
     def exposure(self) -> str:
-        """Say who may call without showing anything, where that is more than this machine."""
+        """Return who may call without showing anything, where that is more than this machine."""
         if self.networks or self.users:
             return ""
         if self.open:
@@ -215,7 +215,7 @@ class SipSettings:
         return (trunk.agent if trunk else "") or self.agent
 
     def problem(self) -> str | None:
-        """Say what does not fit together, for `parley check` and start-up."""
+        """Return what does not fit together, for `parley check` and start-up."""
         if self.srtp == "required" and self.tls is None and not self.srtp_without_tls:
             return "srtp is 'required', which needs tls (or srtp_without_tls)"
         if self.missing:

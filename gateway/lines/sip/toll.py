@@ -20,7 +20,7 @@ class Toll:
         self._allowance = allowance
 
     def problem(self, target: str, by: By, now: float) -> str | None:
-        """Say why a call is not placed; None: it is, and counts."""
+        """Return why a call is not placed; None: it is, and counts."""
         if by != "owner":
             try:
                 callee = plain(target)

@@ -25,7 +25,7 @@ class StreamLine(Protocol):
     settings: TwilioSettings
 
     def admit(self, start: wire.StartDetail, who: Who) -> Ticket | stream.Refused:
-        """Say whether a stream may begin, and as whose call."""
+        """Return whether a stream may begin, and as whose call."""
 
     def begin(
         self, ticket: Ticket, start: wire.StartDetail, form: WireForm, socket: MediaSocket

@@ -77,7 +77,7 @@ class TwilioLine:
             log.info("twilio_unsecured", hint=UNSIGNED)
 
     def routes(self) -> list[Route]:
-        """Give the webhooks' routes."""
+        """Return the webhooks' routes."""
         webhooks = Webhooks(
             self.settings,
             self._answer,
@@ -90,7 +90,7 @@ class TwilioLine:
         return webhooks.routes()
 
     def sockets(self) -> dict[str, SocketDoor]:
-        """Give who takes media streams."""
+        """Return who takes media streams."""
         limits = SocketLimits(max_message=self.settings.max_message)
         door = SocketDoor(self._upgrade, limits)
         return {STREAM_PATH: door, self._stream_path: door}
@@ -108,7 +108,7 @@ class TwilioLine:
         self._stop.set()
 
     def standing(self) -> Standing:
-        """Say who may claim to be Twilio."""
+        """Return who may claim to be Twilio."""
         if not self.settings.require_signature:
             return Standing("note", "open to everybody")
         return Standing("ready", "signed webhooks" if self.settings.signed else "the owner only")

@@ -52,7 +52,7 @@ class Signatures:
     "scheme, host, and the path in front of ours if there is one"
 
     def problem(self, request: Request) -> str | None:
-        """Say why a request is not Twilio's, or None if it is."""
+        """Return why a request is not Twilio's, or None if it is."""
         given = request.headers.get(SIGNATURE, "")
         if not given:
             return "not signed"

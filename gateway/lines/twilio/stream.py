@@ -195,7 +195,7 @@ class MediaStream:
     # --- what comes in between -------------------------------------------------------------
 
     def _barred(self, message: wire.Media | wire.Mark | wire.Dtmf) -> list[Outcome] | None:
-        """Say what a message leads to instead, if its place in the stream is wrong."""
+        """Return what a message leads to instead, if its place in the stream is wrong."""
         if not self._sid:
             return self._refuse(PROTOCOL_ERROR, "sound, mark or key before start")
         if message.stream_sid not in ("", self._sid):

@@ -83,7 +83,7 @@ class Webhooks:
     draw: Callable[[], str] = lambda: secrets.token_urlsafe(32)
 
     def routes(self) -> list[Route]:
-        """Give the routes to mount at the root of the application."""
+        """Return the routes to mount at the root of the application."""
         return [
             Route(VOICE_PATH, self.voice, methods=["POST", "GET"]),
             Route(VOICE_PATH + "/{agent}", self.voice, methods=["POST", "GET"]),
@@ -91,7 +91,7 @@ class Webhooks:
         ]
 
     async def voice(self, request: Request) -> Response:
-        """Say what is to become of a call that comes in."""
+        """Return what is to become of a call that comes in."""
         form = await self._form(request, VOICE)
         if isinstance(form, Response):
             return form
@@ -194,7 +194,7 @@ class Webhooks:
             log.info("webhook_refused", reason=why)
 
     def _own_urls(self, request: Request) -> tuple[str, str]:
-        """Give the addresses of the media socket and of the status report, as Twilio sees them."""
+        """Return the addresses of media socket and status report, as Twilio sees them."""
         if self.settings.public_url:
             base = urlsplit(self.settings.public_url)
             secure, place = base.scheme == "https", base.netloc + base.path.rstrip("/")
@@ -209,7 +209,7 @@ class Webhooks:
 
 
 def stream_path(seat: Seat) -> str:
-    """Give the path of the streams whose tickets this process gives out.
+    """Return the path of the streams whose tickets this process gives out.
 
     Twilio takes no query here, and what else it is told stands in the stream's first message.
     """
@@ -217,7 +217,7 @@ def stream_path(seat: Seat) -> str:
 
 
 def _parties(form: Mapping[str, str]) -> tuple[Literal["inbound", "outbound"], str, str]:
-    """Give the direction, who is at the far end, and our own number."""
+    """Return the direction, who is at the far end, and our own number."""
     theirs, ours = form.get("From", ""), form.get("To", "")
     if form.get("Direction", "").startswith("outbound"):
         return "outbound", ours, theirs

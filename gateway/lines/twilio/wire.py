@@ -129,7 +129,7 @@ def parse(text: bytes | memoryview) -> Message:
 
 
 def _without_content(error: Exception) -> str:
-    """Say what msgspec found: types and paths, never values but for an unknown event's name."""
+    """Return what msgspec found: types and paths, never values but for an unknown event's name."""
     return str(error) if isinstance(error, msgspec.MsgspecError) else type(error).__name__
 
 

@@ -81,13 +81,13 @@ class Access:
         self.limits = PublicLimits(settings)
 
     def page(self, caller: Caller) -> bool:
-        """Say whether a page of this origin may talk to the gateway at all."""
+        """Return whether a page of this origin may talk to the gateway at all."""
         if not caller.origin or caller.owner:
             return True
         return caller.origin in self.settings.origins or "*" in self.settings.origins
 
     def look(self, caller: Caller, agent: str, now: float, wall: float) -> Admitted | Denied:
-        """Say whether a call may come, without counting it."""
+        """Return whether a call may come, without counting it."""
         if not self.page(caller):
             return Denied("origin_refused")
         if caller.owner:
@@ -108,7 +108,7 @@ class Access:
         return Admitted(Grant(agent, caller.origin, self.settings.public_seconds), visitor)
 
     def admit(self, caller: Caller, agent: str, now: float, wall: float) -> Admitted | Denied:
-        """Say whether a call may come; its pass is used up, and it counts from now on."""
+        """Return whether a call may come; its pass is used up, and it counts from now on."""
         looked = self.look(caller, agent, now, wall)
         if isinstance(looked, Denied):
             return looked

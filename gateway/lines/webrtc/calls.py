@@ -78,17 +78,17 @@ class PageCalls:
         self._stop.set()
 
     def now(self) -> float:
-        """Give the loop's time."""
+        """Return the loop's time."""
         return self._loop.time()
 
     # --- for signalling ------------------------------------------------------------------------
 
     def agent(self, name: str) -> str:
-        """Give the agent that is meant by a path."""
+        """Return the agent that is meant by a path."""
         return self._default_agent if name == "default" else name
 
     def knows(self, agent: str) -> bool:
-        """Say whether there is such an agent."""
+        """Return whether there is such an agent."""
         return self._answer.knows(agent)
 
     def missed(self, call: CallRefusedLogged) -> None:
@@ -96,7 +96,7 @@ class PageCalls:
         self._answer.missed(call)
 
     def busy(self, agent: str) -> Refusal | None:
-        """Say why there can be no call for an agent now."""
+        """Return why there can be no call for an agent now."""
         if self._group is None:
             return Refusal("draining", 5, "The gateway is being restarted.")
         pending = sum(1 for one in self.sessions.values() if one.leg is None)

@@ -11,7 +11,7 @@ from gateway.lines.webrtc.settings import WebrtcSettings
 
 
 def look(settings: WebrtcSettings, host: str) -> Iterator[Said]:
-    """Say how each part is; `host` is where the gateway listens for HTTP."""
+    """Return how each part is; `host` is where the gateway listens for HTTP."""
     if problem := settings.problem():
         yield "wrong", problem
         return

@@ -31,7 +31,7 @@ class PublicLimits:
         self._begun: OrderedDict[str, deque[float]] = OrderedDict()
 
     def wait(self, visitor: Visitor, now: float) -> int | None:
-        """Say after how many seconds to try again; None: the call may come now."""
+        """Return after how many seconds to try again; None: the call may come now."""
         chosen = self._settings
         if (
             self._origins.total() >= chosen.public_calls

@@ -33,7 +33,7 @@ class WebrtcLine:
         self._signalling = Signalling(self.calls, doors)
 
     def routes(self) -> list[Route]:
-        """Give the routes of signalling."""
+        """Return the routes of signalling."""
         return self._signalling.routes()
 
     def sockets(self) -> dict[str, SocketDoor]:
@@ -52,7 +52,7 @@ class WebrtcLine:
         self.calls.stop()
 
     def standing(self) -> Standing:
-        """Say which pages may call."""
+        """Return which pages may call."""
         if problem := self._settings.problem():
             return Standing("note", problem)
         if self._settings.public:

@@ -251,7 +251,7 @@ def write_answer(agreed: Agreed, ours: Ours) -> bytes:
 
 
 def _default(ice: IceParameters) -> tuple[str, int]:
-    """Give the address of the first candidate, for the lines that are there for old times' sake."""
+    """Return the address of the first candidate, for lines that are there for old times' sake."""
     for candidate in ice.candidates:
         parts = candidate.split()
         return parts[4], int(parts[5])

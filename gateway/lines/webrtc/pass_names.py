@@ -8,7 +8,7 @@ from gateway.plumbing.wire_json import parse
 
 
 def name_of(token: str) -> str | None:
-    """Give what a pass says that its name is; None where this is no pass."""
+    """Return what a pass says that its name is; None where this is no pass."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

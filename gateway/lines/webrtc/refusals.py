@@ -13,7 +13,7 @@ REFUSED = {"busy": 503, "draining": 503, "unknown_agent": 404, "forbidden": 403}
 
 
 def problem(status: int, kind: str, text: str, challenge: str = "") -> Response:
-    """Say what is wrong, for programs and people (RFC 9457)."""
+    """Return what is wrong, for programs and people (RFC 9457)."""
     document = {"title": text, "status": status, "kind": kind}
     headers = {"WWW-Authenticate": challenge} if challenge else None
     return JSONResponse(document, status, headers, PROBLEM)

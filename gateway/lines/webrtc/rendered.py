@@ -69,7 +69,7 @@ class Timeline:
         self._frames.clear()
 
     def at(self, timestamp: int, when: float) -> Rendered | None:
-        """Say what was heard at loop time `when`, when the sample with this RTP time was played.
+        """Return what was heard at loop time `when`, when the sample with this RTP time was played.
 
         None for a time that was not sent, or is forgotten.
         """

@@ -169,7 +169,7 @@ class PageSession:
         return True
 
     def _quality(self) -> dict[str, float | None]:
-        """Say how the sound came and went, in seconds and shares."""
+        """Return how the sound came and went, in seconds and shares."""
         quality = self._stream.quality(self._loop.time())
         figures = {
             "received": quality.received,

@@ -88,7 +88,7 @@ class WebrtcSettings:
             raise ValueError("codecs is empty; it needs at least one codec")
 
     def problem(self) -> str | None:
-        """Say what does not fit together once secrets are in, for `parley check` and start-up."""
+        """Return what does not fit together once secrets are in, for `parley check` and start."""
         if self.token_key and len(self.token_key.encode()) < KEY_BYTES:
             return f"PARLEY_TOKEN_KEY is too short; it needs at least {KEY_BYTES} characters"
         if self.api_key and len(self.api_key) < 16:

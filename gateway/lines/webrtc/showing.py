@@ -35,7 +35,7 @@ class Showing:
         "that were shown to have begun"
 
     def state(self) -> list[Message]:
-        """Say what the agent is doing, where that is news."""
+        """Return what the agent is doing, where that is news."""
         doing: Doing = "listening"
         if self._away:
             doing = "waiting"

@@ -106,7 +106,7 @@ class PageStream:
         return self._session.receiver.depth(now)
 
     def rendered(self, timestamp: int, when: float) -> Rendered | None:
-        """Say what was heard at `when`, by the RTP time that was being played."""
+        """Return what was heard at `when`, by the RTP time that was being played."""
         return self._timeline.at(timestamp, when)
 
     def forget(self) -> None:

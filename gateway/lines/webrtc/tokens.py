@@ -80,7 +80,7 @@ class Passes:
         "names, with the time at which they expire anyway"
 
     def write(self, grant: Grant, now: float) -> tuple[str, float]:
-        """Give a pass, and how many seconds it lives."""
+        """Return a pass, and how many seconds it lives."""
         life = min(self._life, grant.life or self._life)
         claims: dict[str, Any] = {
             "aud": AUDIENCE,
@@ -96,7 +96,7 @@ class Passes:
         return jwt.encode(claims, self._key, algorithm=ALGORITHM), life
 
     def take(self, token: str, now: float) -> Grant | Problem:
-        """Say what a pass allows and let it be used no more; else say what is wrong with it."""
+        """Return what a pass allows and let it be used no more; else say what is wrong with it."""
         read = self._read(token, now)
         if isinstance(read, str):
             return read
@@ -109,7 +109,7 @@ class Passes:
         self._used.pop(str(self._claims(token)["jti"]), None)
 
     def look(self, token: str, now: float) -> Grant | Problem:
-        """Say what a pass allows, without using it up."""
+        """Return what a pass allows, without using it up."""
         read = self._read(token, now)
         return read if isinstance(read, str) else read[0]
 
@@ -153,5 +153,5 @@ class Passes:
             del self._used[name]
 
     def __len__(self) -> int:
-        """Give how many used passes are remembered."""
+        """Return how many used passes are remembered."""
         return len(self._used)

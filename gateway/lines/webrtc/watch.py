@@ -50,7 +50,7 @@ class Watch:
         self.quiet = 0.0
 
     def tick(self, now: float) -> list[News]:
-        """Say what is new."""
+        """Return what is new."""
         news: list[News] = []
         self.quiet += min(now - self._ticked, STEP_MOST)
         self._ticked = now

@@ -191,7 +191,7 @@ class MediaSocket(WSListener):
             self._transport.disconnect(False)
 
     def _failure(self, transport: WSTransport) -> tuple[int, str]:
-        """Say why a socket ended that neither side closed: framing picows refused, or a loss."""
+        """Return why a socket ended that neither side closed: framing picows refused, or a loss."""
         shake = transport.close_handshake
         if shake is not None and shake.sent is not None:
             code, reason = _number(shake.sent.code), shake.sent.reason

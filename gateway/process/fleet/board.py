@@ -30,7 +30,7 @@ class Board:
         self.standings = {n: one for n, one in self.standings.items() if n != number}
 
     def choose(self) -> int | None:
-        """Give the process that is to have the next call; None: none can take any.
+        """Return the process that is to have the next call; None: none can take any.
 
         That is the one with the fewest calls among those that would take one; where none would,
         one that says why.
@@ -47,14 +47,14 @@ class Board:
         return chosen
 
     def refusal(self) -> tuple[str, str, int] | None:
-        """Say why a call would be refused, where no process would take it."""
+        """Return why a call would be refused, where no process would take it."""
         ready = [one for one in self.standings.values() if one.ready]
         if any(one.refusal is None for one in ready):
             return None
         return next((one.refusal for one in ready), ("busy", "starting", 5))
 
     def draining(self) -> bool:
-        """Say whether no process answers new calls any more."""
+        """Return whether no process answers new calls any more."""
         return bool(self.standings) and all(one.draining for one in self.standings.values())
 
     def calls(self) -> Counter[str]:
@@ -62,7 +62,7 @@ class Board:
         return sum((Counter(one.calls) for one in self.standings.values()), Counter[str]())
 
     def lines(self) -> dict[str, tuple[LineState, str]]:
-        """Say how each line stands: as in the first process, unless another has something to say.
+        """Return how each line stands: as in the first process, unless another says something.
 
         That one keeps the registrations.
         """
@@ -74,11 +74,11 @@ class Board:
         return found
 
     def well(self) -> bool:
-        """Say whether every part of every process does well."""
+        """Return whether every part of every process does well."""
         return all(well for one in self.standings.values() for well, _ in one.parts.values())
 
     def figures(self) -> dict[str, Any]:
-        """Give the figures of all processes together, and each one's own."""
+        """Return the figures of all processes together, and each one's own."""
         each = {n: _figures(one) for n, one in sorted(self.standings.items())}
         parts: dict[str, dict[str, object]] = {}
         for number, one in sorted(self.standings.items()):

@@ -29,7 +29,7 @@ Received = Callable[[bytes, list[int]], None]
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Give both ends."""
+    """Return both ends."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return ours, theirs
 

@@ -90,7 +90,7 @@ class Member:
         return self._birth.http
 
     def wire(self, line: str) -> Wire | None:
-        """Give the wire to the front of a line, where it has one."""
+        """Return the wire to the front of a line, where it has one."""
         return self._wires[line] if LINES[line].front is not None else None
 
     def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
@@ -125,14 +125,14 @@ class Member:
         self._gathering.own = page
 
     async def page(self, own: OwnPage) -> bytes:
-        """Give the metrics of all processes."""
+        """Return the metrics of all processes."""
         others = [number for number in self.board.standings if number != self.seat.number]
         return await self._gathering.all(await own(), others)
 
     # --- for the door ----------------------------------------------------------------------------
 
     def elsewhere(self, method: str, path: str, headers: Mapping[str, str]) -> int | None:
-        """Give the process that a request is for; None: this one."""
+        """Return the process that a request is for; None: this one."""
         to = self._whose(method, path, headers)
         there = self.board.standings.get(-1 if to is None else to)
         # One that is gone has no calls: what is asked of it is answered here, in the right words.
@@ -157,7 +157,7 @@ class Member:
         return None
 
     def hand_over(self, to: int, connection: int, data: bytes) -> bool:
-        """Give a connection to another process."""
+        """Hand a connection to another process."""
         return self._channel.send(encode(HandOver(to, data)), [connection])
 
     # --- from the supervisor ---------------------------------------------------------------------

@@ -43,7 +43,7 @@ class Fleet(Protocol):
         """Give the sockets of the HTTP port; raises StartFailed."""
 
     def wire(self, line: str) -> Wire | None:
-        """Give the wire to the front of a line; None: it has none, and serves itself."""
+        """Return the wire to the front of a line; None: it has none, and serves itself."""
 
     def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
         """Take connections from other processes from now on, each by a task of the group; `stop`
@@ -68,7 +68,7 @@ class Fleet(Protocol):
         """Have others given this process's metrics by `page`."""
 
     async def page(self, own: Page) -> bytes:
-        """Give the metrics of all processes, of which this one's are `own`."""
+        """Return the metrics of all processes, of which this one's are `own`."""
 
 
 def http_sockets(settings: Settings) -> list[socket]:
@@ -95,7 +95,7 @@ class Alone:
         return http_sockets(settings)
 
     def wire(self, line: str) -> Wire | None:
-        """Give none: every line has its own sockets."""
+        """Return none: every line has its own sockets."""
         return None
 
     def serve(self, group: asyncio.TaskGroup, taken: Taken, stop: asyncio.Event) -> None:
@@ -123,5 +123,5 @@ class Alone:
         """Nobody else asks."""
 
     async def page(self, own: Page) -> bytes:
-        """Give this process's metrics."""
+        """Return this process's metrics."""
         return await own()

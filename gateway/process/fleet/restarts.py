@@ -16,7 +16,7 @@ class Restarts:
         self._failures = 0
 
     def wait(self, lived: float) -> float:
-        """Give the seconds to wait after a life of so many: none, unless it was a short one again.
+        """Return the seconds to wait after a life of so many: none, unless it was short again.
 
         What fails at once would otherwise take a core for nothing but failing.
         """

@@ -59,7 +59,7 @@ log = structlog.get_logger("fleet")
 
 
 def count(wanted: int | Literal["auto"]) -> int:
-    """Say how many processes there are to be: of the cores that this one may use, if need be."""
+    """Return how many processes there are to be: of the cores that this one may use, if need be."""
     return max(1, len(os.sched_getaffinity(0)) - 1) if wanted == "auto" else wanted
 
 

@@ -59,7 +59,7 @@ class Login:
         self._trying = asyncio.Lock()
 
     def routes(self) -> list[BaseRoute]:
-        """Give the routes of a session."""
+        """Return the routes of a session."""
         return [
             Route("/calls/session", self.say, methods=["GET", "HEAD"]),
             Route("/calls/session", self.begin, methods=["POST"]),
@@ -67,13 +67,13 @@ class Login:
         ]
 
     def person(self, request: Request) -> Person | None:
-        """Say who asks."""
+        """Return who asks."""
         if self._doors.is_owner(request.headers):
             return Person(OWNER, "acts")
         return self._people.person(request.headers, self._wall())
 
     def lets(self, door: Door, request: Request) -> bool:
-        """Say whether a request comes in by one of the browser's doors."""
+        """Return whether a request comes in by one of the browser's doors."""
         if self._settings.calls == "off":
             return False
         known: Collection[Who] = known_as(self._people.person(request.headers, self._wall()))
@@ -121,7 +121,7 @@ class Login:
         return answer
 
     async def _shown(self, request: Request) -> tuple[Person | None, float]:
-        """Give who logs in, or how long they are to wait."""
+        """Return who logs in, or how long they are to wait."""
         if self._doors.judge(table.LOG_IN, request.headers) == "owner":
             return Person(OWNER, "acts"), 0.0
         if self._doors.refusal(table.LOG_IN, request.headers) == "foreign page":

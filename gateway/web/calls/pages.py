@@ -73,7 +73,7 @@ class CallPages:
         self._asking = ThreadPoolExecutor(1, "archive")
 
     def routes(self) -> list[BaseRoute]:
-        """Give the routes."""
+        """Return the routes."""
         pages = {"/calls": FILES / "calls.html"}
         pages |= {f"/console/{each.name}": each for each in sorted(FILES.glob("*.[jc]s*"))}
         questions: dict[str, tuple[Door, str]] = {
@@ -97,7 +97,7 @@ class CallPages:
         self._asking.shutdown(wait=False, cancel_futures=True)
 
     async def sound(self, request: Request) -> Response:
-        """Give a recording, or the part of it that is asked for."""
+        """Return a recording, or the part of it that is asked for."""
         if not self._login.lets(table.CALL_SOUND, request):
             return _refused()
         answer = await self._ask("sound", dict(request.query_params))
@@ -109,7 +109,7 @@ class CallPages:
         return FileResponse(path, media_type="audio/wav", headers=PRIVATE)
 
     async def export(self, request: Request) -> Response:
-        """Give a call for other programs, as a file."""
+        """Return a call for other programs, as a file."""
         if not self._login.lets(table.CALL_EXPORT, request):
             return _refused()
         given = dict(request.query_params)

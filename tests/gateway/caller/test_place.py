@@ -29,7 +29,7 @@ NEAR = 0.021
 
 
 def voice(name: str, seconds: float = 1.0) -> Recording:
-    """Give half a second of silence, a voice, half a second of silence."""
+    """Return half a second of silence, a voice, half a second of silence."""
     return recording(name, SILENCE + tone(seconds, 300) + SILENCE, 8000)
 
 

@@ -40,7 +40,7 @@ class Hanging:
 
 
 def readers(before: set[threading.Thread]) -> list[threading.Thread]:
-    """Give the threads that read agents; other tests' tools may have left theirs."""
+    """Return the threads that read agents; other tests' tools may have left theirs."""
     return [
         each
         for each in threading.enumerate()

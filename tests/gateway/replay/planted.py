@@ -42,7 +42,7 @@ class Planted:
 
 
 def planted(plant: Plant) -> MakeTaking:
-    """Give what makes turn-taking with a plant."""
+    """Return what makes turn-taking with a plant."""
     return lambda rate, settings: Planted(rate, settings, plant)
 
 

@@ -62,7 +62,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture
 def page(browser: Chromium, archive: Gateway) -> Iterator[Page]:
-    """Give a page of the owner's, that complains of nothing."""
+    """Yield a page of the owner's, that complains of nothing."""
     wrong: list[str] = []
     with browser.visit(archive.url, microphone=False) as guest:
         page = guest.page

@@ -83,7 +83,7 @@ class Patience:
         return min(self._longest, max(LEAST, percentile))
 
     def rests(self, now: float) -> bool:
-        """Say whether it failed a moment ago."""
+        """Return whether it failed a moment ago."""
         return now < self._resting
 
     def answered(self, seconds: float) -> None:
@@ -151,7 +151,7 @@ class Race(Generic[T]):
         await self._close_but(None)
 
     def _waiting(self, now: float) -> bool:
-        """Say whether the one asked last is still given time."""
+        """Return whether the one asked last is still given time."""
         running = list(self._tasks.values())
         if not running:
             return False

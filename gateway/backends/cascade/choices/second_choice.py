@@ -118,7 +118,7 @@ class _SharedText:
         self._reading = asyncio.Lock()
 
     def begins(self, spoken: str) -> bool:
-        """Say whether what was spoken is how the text begins, so that the rest is known."""
+        """Return whether what was spoken is how the text begins, so that the rest is known."""
         return "".join(self._tokens).startswith(spoken)
 
     async def clause(self, since: int) -> bool:

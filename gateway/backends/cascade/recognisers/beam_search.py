@@ -180,7 +180,7 @@ class BeamSearch:
         return Step(tuple(each.pieces[-1] for each in paths), tuple(parents))
 
     def _settled(self, paths: list[_Path]) -> bool:
-        """Say whether no path can become better than one that is complete."""
+        """Return whether no path can become better than one that is complete."""
         if not self._done:
             return False
         return max(each.score for each in self._done) >= max(each.score for each in paths)
@@ -215,7 +215,7 @@ class BeamSearch:
 
 
 def loops(pieces: tuple[int, ...]) -> bool:
-    """Say whether the tail repeats itself more than anybody would."""
+    """Return whether the tail repeats itself more than anybody would."""
     for period in range(1, LONGEST_LOOP + 1):
         rounds = max(LOOP_ROUNDS, -(-LOOP_PIECES // period))
         tail = pieces[-period * rounds :]

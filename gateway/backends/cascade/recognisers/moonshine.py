@@ -195,7 +195,7 @@ class MoonshineStream:
         self._ring.push(frame.start, frame.samples())
 
     async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
-        """Give the words in [start, end); raise OSError when that cannot be done."""
+        """Return the words in [start, end); raise OSError when that cannot be done."""
         around = int(AROUND * self._rate)
         samples = self._ring.take(start - around, end + around)
 
@@ -266,5 +266,5 @@ def _expected(tokens: Tokens, hints: tuple[str, ...]) -> Expected:
 
 
 def _spellings(hint: str) -> Iterable[str]:
-    """Give a phrase as it stands in a sentence, at its beginning, and as a name."""
+    """Return a phrase as it stands in a sentence, at its beginning, and as a name."""
     return {hint, hint.lower(), hint[:1].upper() + hint[1:], hint.title()}

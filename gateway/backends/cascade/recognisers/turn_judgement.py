@@ -31,7 +31,7 @@ class TurnJudgement:
         return ()
 
     def done(self, at: int, rate: int) -> float | None:
-        """Give the probability that the caller was done at `at`; None: it had not listened so far,
+        """Return the probability that the caller was done at `at`; None: it had not heard so far,
         or judges no turns."""
         latest = self._latest
         if latest is None or latest.position < at - BEHIND * rate:

@@ -132,7 +132,7 @@ class Dialog:
         return NameAddr.parse(self.routes[0]).uri if self.routes else self.target
 
     def owns(self, request: Request) -> bool:
-        """Say whether a request from the far side carries exactly this dialog's tags."""
+        """Return whether a request from the far side carries exactly this dialog's tags."""
         return (
             call_id(request) == self.call_id
             and to_of(request).tag == self.local.tag
@@ -149,7 +149,7 @@ class Dialog:
 
 
 def is_loose(uri: str) -> bool:
-    """Say whether a route's URI has the `lr` parameter."""
+    """Return whether a route's URI has the `lr` parameter."""
     parsed: URI = parse_uri(uri)
     return any(name.lower() == "lr" for name in parsed.parameters)
 

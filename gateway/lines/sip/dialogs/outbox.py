@@ -39,7 +39,7 @@ class Outbox:
         return SendRequest(label, request, next_uri)
 
     def of(self, label: str) -> Sent | None:
-        """Say what a response or failure is about."""
+        """Return what a response or failure is about."""
         return self._sent.get(label)
 
     def waits(self, purpose: str) -> str | None:

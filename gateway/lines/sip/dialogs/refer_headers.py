@@ -39,7 +39,7 @@ def refer_to(target: str, replaces: str = "") -> str:
 
 
 def read_refer(request: Request) -> tuple[str, str]:
-    """Give target and Replaces of a REFER; raises ValueError (RFC 3515, section 2.1: exactly one).
+    """Return target and Replaces of a REFER; raise ValueError (RFC 3515, section 2.1: exactly one).
 
     Other headers that the URI asks for are not taken over.
     """

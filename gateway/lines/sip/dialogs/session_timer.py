@@ -133,7 +133,7 @@ class SessionTimer:
     # --- time
 
     def tick(self, now: float) -> Literal["refresh", "dead"] | None:
-        """Say what is due."""
+        """Return what is due."""
         if self._dead_at is not None and now >= self._dead_at:
             self._stop()
             return "dead"

@@ -177,7 +177,7 @@ class Unproved:
 
 
 def same_place(one: str, other: str) -> bool:
-    """Say whether two URIs mean one place; parameters, which proxies add, are passed over.
+    """Return whether two URIs mean one place; parameters, which proxies add, are passed over.
 
     RFC 7616, section 3.4.6: a proof for another address may be one that was overheard.
     """

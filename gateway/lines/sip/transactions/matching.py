@@ -70,7 +70,7 @@ def mark_source(request: Request, top: Via, hop: Hop) -> None:
 
 
 def answer_hop(top: Via, hop: Hop) -> Hop:
-    """Say where responses go (RFC 3261, section 18.2.2; RFC 3581, section 4).
+    """Return where responses go (RFC 3261, section 18.2.2; RFC 3581, section 4).
 
     A sender whose Via names another host than the packet came from is behind a NAT, and is
     answered where it came from, whether or not it asked with `rport`.

@@ -131,11 +131,11 @@ class _Due:
         return min((each for each in (self.repeat, self.end) if each is not None), default=None)
 
     def repeats(self, now: float) -> bool:
-        """Say whether it is time to send again."""
+        """Return whether it is time to send again."""
         return self.repeat is not None and now >= self.repeat
 
     def ended(self, now: float) -> bool:
-        """Say whether it is time to be over."""
+        """Return whether it is time to be over."""
         return self.end is not None and now >= self.end
 
 

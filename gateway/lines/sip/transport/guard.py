@@ -44,7 +44,7 @@ class Guard:
         self.dropped = 0
 
     def allows(self, host: str) -> bool:
-        """Say whether an address belongs to an allowed network."""
+        """Return whether an address belongs to an allowed network."""
         if not self._networks:
             return True
         known = self._known.get(host)
@@ -73,7 +73,7 @@ class Guard:
         return now - self._asked.get(host, float("-inf")) < ANSWER_SECONDS
 
     def admits(self, host: str, now: float) -> bool:
-        """Say whether one more message from this source is taken."""
+        """Return whether one more message from this source is taken."""
         if not (self.allows(host) or self._answers(host, now)):
             self.dropped += 1
             return False

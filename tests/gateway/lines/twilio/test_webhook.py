@@ -113,7 +113,7 @@ def test_the_streams_address_is_as_twilio_sees_us(
 
 
 def refused(answer: FakeAnswer) -> list[CallRefusedLogged]:
-    """Give the calls that were not taken, as they are written down."""
+    """Return the calls that were not taken, as they are written down."""
     return [one for one in answer.turned_away if isinstance(one, CallRefusedLogged)]
 
 

@@ -236,7 +236,7 @@ class Dialogue:
         return self._progress.give_up(state, [lines.lost])
 
     def _done_asking(self, state: State) -> bool:
-        """Say whether what was asked for can be done without and was asked for often enough."""
+        """Return whether what was asked for can be done without and was asked for often enough."""
         if not state.heard.pending:
             return False
         name = state.heard.pending[0]

@@ -72,7 +72,7 @@ class State:
 
 
 def was_heard(wanted: str, spoken: tuple[str, ...]) -> bool:
-    """Say whether a sentence was heard so far that it was understood.
+    """Return whether a sentence was heard so far that it was understood.
 
     Seven tenths of its letters: who hears `what is your last` knows what is asked.
     """

@@ -65,7 +65,7 @@ class Listening:
         return Found(heard, found, self._answer(heard), intents)
 
     def _asked(self, name: str) -> bool:
-        """Say whether this is an answer to the question heard."""
+        """Return whether this is an answer to the question heard."""
         return name in self.pending or any(
             name in self.script.slots[other].also for other in self.pending
         )

@@ -125,7 +125,7 @@ def distance(a: str, b: str, limit: int) -> int:
 
 
 def likeness(a: str, b: str, least: float) -> float:
-    """Say how alike two words are, 0 to 1; 0 when it is less than `least`."""
+    """Return how alike two words are, 0 to 1; 0 when it is less than `least`."""
     longest = max(len(a), len(b), 1)
     limit = int(longest * (1 - least) + 1e-9)
     apart = distance(a, b, limit)

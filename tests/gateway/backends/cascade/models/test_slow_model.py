@@ -54,7 +54,7 @@ def answered(*, draft: float | None = None, early: bool = False, filler: str = "
 
 
 def first_clause(caller: Caller) -> float:
-    """Give the moment at which the model's first clause was whole."""
+    """Return the moment at which the model's first clause was whole."""
     cutter = ClauseCutter()
     for when, event in caller.happened(ReplyText):
         if any(cutter.push(event.text)):

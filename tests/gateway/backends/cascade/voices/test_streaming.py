@@ -30,7 +30,7 @@ async def all_of(voice: StreamingVoice, text: str, rate: int = 8000) -> list[Spe
 
 
 def placed(chunks: list[SpeechChunk], rate: int = 8000) -> list[Word]:
-    """Give the words with times from the utterance's first sample, as the cascade reckons them."""
+    """Return the words with times from the utterance's first sample, as the cascade has them."""
     begun, words = 0, []
     for chunk in chunks:
         at = begun / rate
