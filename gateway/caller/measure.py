@@ -92,8 +92,14 @@ class Figures:
     turns: tuple[Turn, ...]
     cut_ins: tuple[CutIn, ...]
     audio_after_clear_seconds: float
-    missing_or_late_frames: int
+    gaps: tuple[tuple[int, int], ...]
+    "inside speech: where sound went on, and how many frames' worth had been missing"
     late_p99: float
+
+    @property
+    def missing_or_late_frames(self) -> int:
+        """Return how many frames' worth of gaps there are."""
+        return sum(frames for _, frames in self.gaps)
 
 
 def measure(tape: Tape) -> Figures:
@@ -114,7 +120,7 @@ def measure(tape: Tape) -> Figures:
         tuple(turns),
         tuple(cut_ins),
         view.after_clear(),
-        view.missing_frames(),
+        tuple(view.gaps()),
         lateness_p99(tape.arrivals, tape.form.rate),
     )
 
@@ -270,10 +276,9 @@ class _View:
         ]
         return bool(before and after) and max(after) > before[-1]
 
-    def missing_frames(self) -> int:
-        """Count frames' worth of gaps inside speech; a caller who talks may have caused a gap."""
+    def gaps(self) -> Iterable[tuple[int, int]]:
+        """Find gaps inside speech, and count their frames; a caller who talks may cause one."""
         frame = round(FRAME_SECONDS * self.rate)
-        missing = 0
         for (_, gap), (resumed, _) in pairwise(self.supply):
             caused = any(gap <= at <= resumed for at in self.tape.clears) or any(
                 s.speech_start <= resumed and gap <= s.speech_end + self.rate
@@ -282,8 +287,7 @@ class _View:
             # One answer may begin just as the sound of the last is over.
             caused = caused or self._same_speech(gap, resumed) is False
             if resumed - gap < LOST_PAUSE * self.rate and not caused:
-                missing += -(-(resumed - gap) // frame)
-        return missing
+                yield resumed, -(-(resumed - gap) // frame)
 
 
 _MARK = re.compile(r"g(\d+):u(\d+):\d+")
@@ -293,6 +297,12 @@ def same_speech(one: str, other: str) -> bool | None:
     """Return whether two marks belong to one utterance; None where their names do not tell."""
     first, second = _MARK.fullmatch(one), _MARK.fullmatch(other)
     return None if first is None or second is None else first[2] == second[2]
+
+
+def utterance(mark: str) -> int | None:
+    """Return the utterance that a mark names; None: it names none."""
+    found = _MARK.fullmatch(mark)
+    return None if found is None else int(found[2])
 
 
 def generation(mark: str) -> int:

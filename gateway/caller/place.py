@@ -89,7 +89,7 @@ async def place_call(
 ) -> CallReport:
     """Place one call and measure it."""
     chosen = options or CallOptions()
-    line = _line(target, chosen)
+    line = line_to(target, chosen)
     call_id = line.new_id()
     seen = None if watch is None else lambda event: watch(call_id, event)
     phone = Phone(plan, line.form, chosen.network, seen)
@@ -98,7 +98,7 @@ async def place_call(
     return await asyncio.to_thread(_finish, phone.known_as or call_id, phone, chosen.record)
 
 
-def _line(target: Target, options: CallOptions) -> CallerLine:
+def line_to(target: Target, options: CallOptions) -> CallerLine:
     """Choose the line; another kind is another case."""
     match target.line:
         case "twilio":

@@ -1,0 +1,1 @@
+"""How many calls a server can take before callers feel it: callers at a rate, and their judge."""
