@@ -158,7 +158,7 @@ coverage: setup ## Say which lines the tests do not run, room by room
 .PHONY: lock
 lock: $(MADE)/project ## Pin the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
-	  --no-header --extra cpu --extra dev --extra nova --extra otel --python-version 3.11 pyproject.toml \
+	  --no-header --extra bus --extra cpu --extra dev --extra nova --extra otel --python-version 3.11 pyproject.toml \
 	  -o requirements/lock.txt
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url \
 	  --no-header --extra gpu --extra tensorrt --constraint requirements/lock.txt \

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 
 from msgspec import Meta
 
+from gateway.bus.settings import BusSettings
 from gateway.lines.table import LINES
 from gateway.metrics.settings import MetricsSettings
 from gateway.observe.settings import LogSettings
@@ -36,6 +37,10 @@ Seconds = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
 
 
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""Hosts that a gateway listens on, by one where it answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """Where the gateway listens, and how it leaves."""
@@ -50,6 +55,12 @@ class ServerSettings:
     "each has its own loop, models and calls; `auto`: one a core, less one for the system"
     drain: Seconds = 600.0
     "seconds that calls in progress may go on after SIGTERM; a second signal ends them, a third all"
+
+    @property
+    def address(self) -> str:
+        """Where the HTTP port is reached from this machine, without a path."""
+        host = EVERYWHERE.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +139,7 @@ class Settings:
     log: LogSettings = field(default_factory=LogSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
+    bus: BusSettings = field(default_factory=BusSettings)
 
     def line(self, kind: type[T]) -> T:
         """Return what was decided about the line that has settings of this kind."""

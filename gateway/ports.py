@@ -276,3 +276,13 @@ class ToolSpec:
     say: str = ""
     """what is read back before that, made of the arguments: `Shall I order {count} {item}?`; parts
     in brackets are left out where they are not known"""
+
+
+class LiveCalls(Protocol):
+    """The calls in progress, as far as somebody from outside may act on them."""
+
+    def hang_up(self, call: str, by: str) -> bool:
+        """End a call; say whether there is one of that name."""
+
+    def transfer(self, call: str, to: str, by: str) -> bool:
+        """Put a caller through, where the call's agent may; say whether there is such a call."""

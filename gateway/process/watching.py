@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
 
@@ -14,6 +16,7 @@ from gateway.call.switchboard import Switchboard
 from gateway.config import Settings, secrets
 from gateway.doors.judgement import Doors
 from gateway.doors.owner import Owner
+from gateway.lines.sip.settings import SipSettings
 from gateway.lines.table import LINES
 from gateway.metrics import families as f
 from gateway.metrics import page
@@ -23,6 +26,7 @@ from gateway.observe.journal import Journal, Reader
 from gateway.observe.vocabulary import EVENTS, event_name
 from gateway.plumbing.seat import Seat
 from gateway.plumbing.starting import StartFailed, cannot_use
+from gateway.ports import LiveCalls
 from gateway.process import health
 from gateway.process.figures import Figures, Places
 from gateway.process.fleet.port import Fleet
@@ -30,9 +34,13 @@ from gateway.process.judging import Judge, Watched
 from gateway.process.lines import Lines
 from gateway.process.standing import Watch
 from gateway.process.watchdog import Watchdog
-from gateway.webhooks.outbox import Counts, Outbox
+from gateway.spool.intake import Counts
+from gateway.webhooks.outbox import Outbox
 from inference.pool import Workers
 from media.recording import Recorder
+
+if TYPE_CHECKING:
+    from gateway.bus.bus import Bus
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +57,62 @@ class Own:
     fleet: Fleet
 
 
-def readers(settings: Settings, owner: Owner, registry: Registry, seat: Seat) -> tuple[Reader, ...]:
-    """Return who is told every line of the log; raises StartFailed."""
-    counting = Counting(registry)
-    chosen = settings.webhooks
-    if problem := chosen.problem(tuple(map(event_name, EVENTS))):
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who is told every line of the log."""
+
+    all: tuple[Reader, ...]
+    bus: Bus | None
+    "the one of them that takes commands, too"
+
+    def act_on(self, live: LiveCalls, loop: asyncio.AbstractEventLoop) -> None:
+        """Let commands that come over the bus act on the calls of this process."""
+        if self.bus is not None:
+            self.bus.acts.act_on(live, loop)
+
+
+def readers(settings: Settings, owner: Owner, registry: Registry, seat: Seat) -> Readers:
+    """Make whoever is told every line of the log; raises StartFailed."""
+    counting, known = Counting(registry), tuple(map(event_name, EVENTS))
+    if problem := settings.webhooks.problem(known) or settings.bus.problem(known):
         raise StartFailed(problem)
-    if not chosen.url:
-        return (counting,)
     hidden = (*secrets(settings).values(), owner.token)
-    tell = partial(_count, registry)
     folder = settings.agents.data
-    if seat.of > 1:  # who comes after a process that was lost posts what that one left
+    if seat.of > 1:  # who comes after a process that was lost sends what that one left
         folder /= f"process-{seat.number}"
+    found: list[Reader] = [counting]
+    bus: Bus | None = None
     try:
-        return counting, Outbox(chosen, folder, hidden, tell=tell)
+        if settings.webhooks.url:
+            tell = partial(_count, registry)
+            found.append(Outbox(settings.webhooks, folder, hidden, tell=tell))
+        if settings.bus.url:
+            bus = _bus(settings, folder, hidden, registry)
+            found.append(bus)
     except OSError as error:
         raise cannot_use("agents.data", folder, error) from None
     except sqlite3.Error as error:
         raise StartFailed(f"agents.data: {folder}: {error}") from None
+    return Readers(tuple(found), bus)
+
+
+def _bus(settings: Settings, folder: Path, hidden: tuple[str, ...], registry: Registry) -> Bus:
+    try:
+        from gateway.bus.bus import Bus
+    except ImportError:
+        raise StartFailed("bus.url needs NATS' client: install parley[bus]") from None
+    own = (settings.server.address, settings.line(SipSettings).api_key)
+    return Bus(settings.bus, folder, hidden, own, partial(_count_bus, registry))
+
+
+def _count_bus(registry: Registry, counts: Counts, there: bool) -> None:
+    with registry.lock:
+        registry.series(f.BUS_WAITING).set((), counts.waiting)
+        registry.series(f.BUS_UP).set((), int(there))
+        outcomes = registry.series(f.BUS)
+        outcomes.set(("taken",), counts.taken)
+        outcomes.set(("dropped",), counts.dropped)
+        outcomes.set(("failed",), counts.failures)
 
 
 def _count(registry: Registry, counts: Counts) -> None:

@@ -1,7 +1,7 @@
-"""Takes events of calls from the log's thread to the disk, and posts them from a thread of its own.
+"""Posts events of calls, from a thread of its own.
 
-An event is on the disk when its line is in the log. It leaves the disk when the receiver has said
-that it took it: one that dies in between gets it again, with the same id.
+An event leaves the disk when the receiver has said that it took it: one that dies in between gets
+it again, with the same id.
 """
 
 from __future__ import annotations
@@ -11,24 +11,17 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import msgspec
 import structlog
 
-from gateway.log_events import LogEvent, fields_of, name_of
-from gateway.observe.cutting import Cutting
-from gateway.observe.journal import timestamp
-from gateway.observe.privacy import Privacy
-from gateway.observe.vocabulary import marks
-from gateway.plumbing.wire_json import plain
+from gateway.log_events import LogEvent
+from gateway.spool.intake import Counts, Intake
+from gateway.spool.spool import Spool, Waiting
 from gateway.webhooks.settings import WebhookSettings
 from gateway.webhooks.signing import headers
-from gateway.webhooks.spool import Spool, Waiting
 
 ROUND = 50
 """Events that are read from the disk at once."""
@@ -44,20 +37,7 @@ LOOK_SECONDS = 1.0
 
 CLOSE_SECONDS = 2.0
 
-KEPT = 1000
-"""Events in memory while the disk takes none."""
-
 log = structlog.get_logger("webhooks")
-
-
-@dataclass(slots=True)
-class Counts:
-    """What became of events; to look at."""
-
-    waiting: int = 0
-    taken: int = 0
-    failures: int = 0
-    dropped: int = 0
 
 
 class Outbox:
@@ -72,16 +52,13 @@ class Outbox:
         tell: Callable[[Counts], None] = lambda counts: None,
     ) -> None:
         """Open the spool; `tell` is told what became of events. Raises OSError, sqlite3.Error."""
-        self.counts = Counts()
         self._tell = tell
         self._settings = settings
         self._path = folder / "webhooks.sqlite"
         self._pause = pause
-        self._privacy = Privacy(settings.mask, secrets)
-        self._in = Spool(self._path)
-        self._kept: deque[tuple[str, bytes, float]] = deque()
-        self.counts.waiting = self._in.count()
-        self._wake, self._over, self._idle = (threading.Event() for _ in range(3))
+        self._intake = Intake(settings, self._path, secrets)
+        self.counts = self._intake.counts
+        self._wake, self._over, self._idle = threading.Event(), threading.Event(), self._intake.idle
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
         self._thread.start()
 
@@ -89,33 +66,8 @@ class Outbox:
 
     def take(self, call: str, wall: float, at: float, event: LogEvent) -> None:
         """Keep an event that is wanted."""
-        name = name_of(event)
-        if name not in self._settings.events:
-            return
-        fields = self._privacy.clean(Cutting().line(fields_of(event)), marks(type(event)))
-        document = {
-            "type": name,
-            "timestamp": timestamp(wall),
-            "call": call,
-            "at": round(at, 3),
-            "data": fields,
-        }
-        if self.counts.waiting + len(self._kept) >= self._settings.spool_most:
-            self.counts.dropped += 1
-            return
-        self._kept.append((call, msgspec.json.encode(document, enc_hook=plain), wall))
-        while len(self._kept) > KEPT:
-            self._kept.popleft()
-            self.counts.dropped += 1
-        try:
-            while self._kept:
-                self._in.push(*self._kept[0])
-                self._kept.popleft()
-                self.counts.waiting += 1
-        except sqlite3.Error as error:
-            log.warning("webhook_not_spooled", reason=str(error), kept=len(self._kept))
-        self._idle.clear()
-        self._wake.set()
+        if self._intake.take(call, wall, at, event):
+            self._wake.set()
 
     def close(self) -> None:
         """Post what can be posted at once; the rest waits on the disk for the next process."""
@@ -123,7 +75,7 @@ class Outbox:
         self._over.set()
         self._wake.set()
         self._thread.join(CLOSE_SECONDS)
-        self._in.close()
+        self._intake.close()
 
     # --- on its own ------------------------------------------------------------------------------
 

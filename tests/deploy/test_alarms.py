@@ -149,6 +149,7 @@ SITUATIONS: dict[str, tuple[str, dict[str, str]]] = {
             'parley_part_well{part="disk"}': "0x100",
         },
     ),
+    "ParleyBusAway": ("15m", {"parley_bus_up": "0x100"}),
     "ParleyWebhooksWait": ("15m", {"parley_webhook_events_waiting": "300x100"}),
     "ParleyNoCalls": (
         "26h",

@@ -20,6 +20,7 @@ from gateway.plumbing.starting import StartFailed
 
 if TYPE_CHECKING:
     from gateway.agents.loading import Agent
+    from gateway.bus.settings import BusSettings
 
 State = Literal["good", "note", "wrong"]
 
@@ -46,6 +47,7 @@ def look(settings: Settings) -> Iterator[Finding]:
         _turn,
         _log,
         _recording,
+        _elsewhere,
         _limits,
     )
     for each in looks:
@@ -201,6 +203,31 @@ def _recording(settings: Settings) -> Iterator[Finding]:
         yield Finding("recording", "wrong", f"{problem} (recording.folder)")
     else:
         yield Finding("recording", "good", f"calls are recorded to {recording.folder}")
+
+
+def _elsewhere(settings: Settings) -> Iterator[Finding]:
+    """Look at whoever else is to get the events of calls."""
+    from gateway.observe.vocabulary import EVENTS, event_name
+
+    known = tuple(map(event_name, EVENTS))
+    if problem := settings.webhooks.problem(known):
+        yield Finding("webhooks", "wrong", problem)
+    if problem := settings.bus.problem(known):
+        yield Finding("bus", "wrong", problem)
+    elif settings.bus.url:
+        yield from _bus(settings.bus)
+
+
+def _bus(chosen: BusSettings) -> Iterator[Finding]:
+    try:
+        from gateway.bus.client import reached
+    except ImportError:
+        yield Finding("bus", "wrong", "NATS' client is not here; install parley[bus]")
+        return
+    try:
+        yield Finding("bus", "good", f"{reached(chosen)} answers, with JetStream")
+    except (OSError, ValueError) as error:
+        yield Finding("bus", "note", f"{error}; calls go on, and events wait on the disk")
 
 
 def _limits(settings: Settings) -> Iterator[Finding]:

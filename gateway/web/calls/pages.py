@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from gateway.archive.asking import Archive, ArchiveAway, BadQuestion, NoSuchCall
 from gateway.doors import table
 from gateway.doors.table import Door
 from gateway.plumbing.wire_json import decode
+from gateway.ports import LiveCalls
 from gateway.web.assets import FOLDER, give_page, read_asset
 from gateway.web.calls.login import PRIVATE, Login
 
@@ -49,16 +50,6 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _ACT = msgspec.json.Decoder(Act)
-
-
-class LiveCalls(Protocol):
-    """The calls in progress, as far as somebody at the page may act on them."""
-
-    def hang_up(self, call: str, by: str) -> bool:
-        """End a call; say whether there is one of that name."""
-
-    def transfer(self, call: str, to: str, by: str) -> bool:
-        """Put a caller through, where the call's agent may; say whether there is such a call."""
 
 
 class CallPages:

@@ -31,6 +31,8 @@ FILES: dict[str, bytes] = {
     "unknown.toml": b"[server]\nprot = 1\n",
     "taken.toml": b"[log]\npath = 'folder'\n",
     "nohost.toml": b"[server]\nhost = 'no host at all'\n[log]\npath = '-'\n",
+    "nobus.toml": b"[bus]\nurl = 'nats://127.0.0.1:9'\n",
+    "badbus.toml": b"[bus]\nurl = 'http://x'\n",
     "other.toml": b"[server]\nhost = '::1'\nport = 9\n",
 }
 
@@ -199,6 +201,14 @@ TABLE = [
     ("models build --speech .", WRONG, "--speech: binary.wav: "),
     ("dial", WRONG, "the following arguments are required: to"),
     ("dial 123 --variable a", WRONG, "--variable: 'a' is not NAME=VALUE"),
+    ("dial 123 --anywhere", WRONG, "bus.url is not set"),
+    ("calls", WRONG, "bus.url is not set"),
+    ("calls -c nobus.toml", FAILED, "bus.url: nats://127.0.0.1:9: "),
+    ("calls -c badbus.toml", WRONG, "bus.url: 'http://x' is none of nats://HOST:PORT"),
+    ("hangup", WRONG, "the following arguments are required: call"),
+    ("hangup CA1 -c nobus.toml", FAILED, "bus.url: nats://127.0.0.1:9: "),
+    ("transfer CA1", WRONG, "the following arguments are required: to"),
+    ("transfer CA1 sales -c nobus.toml", FAILED, "bus.url: nats://127.0.0.1:9: "),
     ("dial 123 -c other.toml", FAILED, "no gateway answers at http://[::1]:9/sip/calls: "),
     ("dial 123 -c nohost.toml", FAILED, "no gateway answers at http://no host at all:8080"),
 ]  # fmt: skip

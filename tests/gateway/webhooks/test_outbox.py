@@ -22,10 +22,10 @@ from gateway.log_events import (
 )
 from gateway.observe.journal import Journal
 from gateway.observe.settings import LogSettings
+from gateway.spool.spool import Spool
 from gateway.webhooks.outbox import Outbox
 from gateway.webhooks.settings import WebhookSettings
 from gateway.webhooks.signing import headers
-from gateway.webhooks.spool import Spool
 
 SECRET = "a secret that two systems share"
 KINDS = ("call_started", "transfer", "call_ended", "call_refused")

@@ -1,4 +1,4 @@
-"""Events that wait to be posted, on the disk: one file for all processes of a gateway.
+"""Events that wait for another system, on the disk.
 
 Each call's events have an order, and only the first of a call may leave. A process that is killed
 leaves what waits to the next one.
@@ -28,7 +28,7 @@ PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The first event of a call that is not posted yet."""
+    """The first event of a call that has not gone yet."""
 
     place: int
     id: str
