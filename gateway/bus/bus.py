@@ -167,7 +167,8 @@ class Commands:
                 done.set_exception(RuntimeError(repr(error)))
 
         loop.call_soon_threadsafe(act)
-        there = await asyncio.wait_for(asyncio.wrap_future(done), ACT_SECONDS)
+        async with asyncio.timeout(ACT_SECONDS):
+            there = await asyncio.wrap_future(done)
         return "" if there else f"the call {command.call} is not in progress"
 
     async def place(self, order: Order) -> AsyncIterator[bytes]:

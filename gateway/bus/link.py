@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -80,6 +81,17 @@ class Link:
 
     async def run(self, wake: asyncio.Event, over: asyncio.Event, spool: Spool) -> None:
         """Serve until `over`; `wake` says that there is something to publish."""
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(self._serve(group, wake, over, spool))
+            serving.add_done_callback(lambda _: self._stop_placing())
+
+    def _stop_placing(self) -> None:
+        for task in self.placing:
+            task.cancel()
+
+    async def _serve(
+        self, group: asyncio.TaskGroup, wake: asyncio.Event, over: asyncio.Event, spool: Spool
+    ) -> None:
         failed = 0
         while not over.is_set():
             try:
@@ -89,11 +101,9 @@ class Link:
                     failed = 0
                     self.tell(True)
                     log.info("bus_connected", server=_server(client), node=self.node)
-                    await self._take_commands(client)
+                    await self._take_commands(client, group)
                     await self._publish(client, stream, bucket, wake, over, spool)
                     self.tell(False)
-                    for task in self.placing:
-                        task.cancel()
                     return
             except AWAY as error:
                 failed += 1
@@ -179,11 +189,11 @@ class Link:
 
     # --- in --------------------------------------------------------------------------------------
 
-    async def _take_commands(self, client: Client) -> None:
+    async def _take_commands(self, client: Client, group: asyncio.TaskGroup) -> None:
         if not self.settings.commands:
             return
         await client.subscribe(self.names.node(self.node), cb=self._command)
-        await client.subscribe(self.names.dial, QUEUE, cb=self._order)
+        await client.subscribe(self.names.dial, QUEUE, cb=partial(self._order, group))
 
     async def _command(self, message: Msg) -> None:
         try:
@@ -195,13 +205,13 @@ class Link:
             answer = Answer(f"{type(error).__name__} at {self.node}")
         await _reply(message, msgspec.json.encode(answer))
 
-    async def _order(self, message: Msg) -> None:
+    async def _order(self, group: asyncio.TaskGroup, message: Msg) -> None:
         try:
             order = decode(read_order, message.data)
         except ValueError as error:
             await _reply(message, msgspec.json.encode({"error": str(error)}))
             return
-        task = asyncio.create_task(self._place(message, order))  # it rings; others must not wait
+        task = group.create_task(self._place(message, order))  # it rings; others must not wait
         self.placing.add(task)
         task.add_done_callback(self.placing.discard)
 
@@ -211,6 +221,8 @@ class Link:
                 await _reply(message, said)
         except AWAY as error:
             log.warning("bus_lost", reason=str(error) or type(error).__name__)
+        except Exception:  # fence: one order must not end the others
+            log.exception("bus_order_broke")
 
 
 async def _reply(message: Msg, said: bytes) -> None:
