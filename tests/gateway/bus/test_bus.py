@@ -353,3 +353,9 @@ def test_a_call_of_a_gateway_is_listed_hung_up_and_told_from_elsewhere(
         until(lambda: client.calls(settings) == [])
     kinds = [subject.split(".")[-1] for subject, _ in server.events()]
     assert kinds == ["call_started", "call_ended", "call_summary"]
+
+
+def test_the_client_has_the_private_name_that_is_used() -> None:
+    from nats.aio.client import Client
+
+    assert Client()._transport is None
