@@ -6,9 +6,8 @@ of the caller's sound alone and has no other clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, assert_never
+from typing import assert_never
 
 from turn.endpointing import Endpointer
 from turn.events import (
@@ -49,8 +48,6 @@ class TurnSettings:
     gate: GateSettings = field(default_factory=GateSettings)
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     overlap: OverlapSettings = field(default_factory=OverlapSettings)
-    tuned: Mapping[str, float] = field(default_factory=dict)
-    "numbers that stand in every profile in place of its own, to try them"
 
 
 class TurnTaking:
@@ -94,7 +91,8 @@ class TurnTaking:
             case KeyPressed():
                 return self._key(event)
             case ProfileChosen(name=name):
-                self._choose(profile(name))
+                own = self._settings.profile
+                self._choose(own if own.name == name else profile(name))
                 return []
             case SpeechMoment(expects=expects):
                 self._endpoint.asked = replace(
@@ -257,5 +255,4 @@ class TurnTaking:
         return outputs + self._endpoint.key(pressed, self._now)
 
     def _choose(self, chosen: Profile) -> None:
-        tuned: dict[str, Any] = dict(self._settings.tuned)
-        self._endpoint.profile = replace(chosen, **tuned) if tuned else chosen
+        self._endpoint.profile = chosen

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -18,7 +18,7 @@ from turn.profile import PROFILES, Profile, profile
 from turn.taking import TurnSettings
 
 NUMBERS = tuple(each.name for each in fields(Profile) if each.name not in ("name", "means"))
-"""Of a profile, each of which can be changed in all profiles."""
+"""Of a profile, each of which can be changed in the one that a call begins with."""
 
 CALL = (
     "idle_seconds",
@@ -92,26 +92,18 @@ def change(name: str, value: str) -> Change:
     except msgspec.ValidationError:
         allowed = describe(kinds[name])
         raise ChangeError(f"{name}: found {show(value)}, it must be {allowed}") from None
-    made = Change(name, found)
-    _try(made)
-    return made
+    return Change(name, found)
 
 
 def changeable() -> Mapping[str, Any]:
     """Return what can be changed, and of which kind it is."""
     hints = get_type_hints(Profile)
-    found: dict[str, Any] = {"turn.profile": _profiles(), "turn.silence": Silence}
+    found: dict[str, Any] = {"turn.profile": Literal[tuple(PROFILES)], "turn.silence": Silence}
     found |= {f"turn.profile.{name}": hints[name] for name in NUMBERS}
     for part in PARTS:
         found |= dict(_numbers(f"turn.{part}", get_type_hints(TurnSettings)[part]))
     hints = get_type_hints(ConversationSettings)
     return found | {f"call.{name}": hints[name] for name in CALL}
-
-
-def _profiles() -> Any:
-    from typing import Literal
-
-    return Literal[tuple(PROFILES)]
 
 
 def _numbers(prefix: str, kind: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -158,8 +150,8 @@ def _turns(turns: TurnSettings, made: Change) -> TurnSettings:
             case ["silence"]:
                 return replace(turns, profile=Profile.silence(made.value))
             case ["profile", name]:
-                tuned = {**turns.tuned, name: made.value}
-                return replace(turns, profile=replace(turns.profile, **tuned), tuned=tuned)
+                number: dict[str, Any] = {name: made.value}
+                return replace(turns, profile=replace(turns.profile, **number))
             case parts:
                 changed: TurnSettings = _within(turns, parts, made.value)
                 return changed
@@ -171,12 +163,6 @@ def _within(of: Any, path: Sequence[str], value: Any) -> Any:
     name, *rest = path
     inner = _within(getattr(of, name), rest, value) if rest else value
     return dataclasses.replace(of, **{name: inner})
-
-
-def _try(made: Change) -> None:
-    """Refuse a number that none of the shipped profiles could have beside its others."""
-    if made.name.startswith("turn.profile."):
-        _turns(TurnSettings(), made)
 
 
 def _written(value: Any) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gateway.call.senses import TurnStream
 from gateway.events import RunTool, ToolAnswered, Word
 from gateway.ports import Ear
@@ -115,7 +117,6 @@ class Detector:
     timeline: Timeline
     asked: Questions
     model: TurnStream | None
-    rate: int
     sources: Counter[str]
 
     def feed(self, samples: Samples) -> None:
@@ -176,7 +177,7 @@ class Recognised:
 
 
 class Lines:
-    """The fixed lines: those of the recording, and silence as long for others."""
+    """The fixed lines: those of the recording, and a tone as long for others."""
 
     def __init__(self, journal: CallJournal, sources: Counter[str]) -> None:
         self._sources = sources
@@ -206,11 +207,13 @@ class Lines:
     def _like(self, text: str, rate: int) -> KnownLine:
         self._sources["fixed line, as long as its text"] += 1
         seconds = max(0.4, len(text) / TALKING)
-        return KnownLine(bytes(2 * int(seconds * rate)), (Word(text, 0.0, seconds),))
+        return KnownLine(_tone(seconds, rate), (Word(text, 0.0, seconds),))
 
 
-class UnknownToolError(Exception):
-    """A tool is asked that was not run then: nobody knows what it would have said."""
+def _tone(seconds: float, rate: int) -> bytes:
+    """Return something that is heard as long: a line is there from its first audible sample on."""
+    time = np.arange(int(seconds * rate)) / rate
+    return (2000 * np.sin(2 * np.pi * 220 * time)).astype("<i2").tobytes()
 
 
 class Tools:

@@ -28,8 +28,9 @@ from gateway.replay.taps import Notes, tapped
 from gateway.replay.whatif.model import RecordedModel
 from gateway.replay.whatif.ports import Detector, Lines, PlayingLeg, Recognised, Tools
 from gateway.replay.whatif.replies import Questions, Replies, judged, worded
-from gateway.replay.whatif.story import Clock, Story, Voicing, clock_of, read, sound_began
+from gateway.replay.whatif.story import Past, Story, read, sound_began
 from gateway.replay.whatif.timeline import Source, Timeline
+from gateway.replay.whatif.times import Times
 from gateway.replay.whatif.watch import Diverged, Watch
 from gateway.replay.whatif.words_file import WordTimes
 from turn.events import VoiceScored
@@ -115,23 +116,18 @@ class Course:
         self._timeline = Timeline(journal)
         self._leg = PlayingLeg(journal)
         self._voice = StandInVoice()
-        self._voicing = Voicing(journal)
-        self._then = read((each for each in journal.records), clock_of(journal), self._voicing)
-        self._delta = 0.0
-        "loop seconds less those of the recording's clock"
-        self._shifts: list[tuple[float, float]] = [(0.0, 0.0)]
+        self._past = Past.of(journal)
+        self._times = Times(sound_began(journal), self._timeline)
         self._backend: Backend | None = None
-        self._emit: Callable[[BackendEvent], None] | None = None
-        self._watch = Watch(self._then, self._voicing, self._timeline, self._clock(), self._kind_of)
+        self._watch = Watch(self._past, self._timeline, self._times.clock(), self._kind_of)
         self._call = self._assemble(header)
 
     def outcome(self) -> Outcome:
         """Return how it went."""
-        now = read(self.noted, self._clock(), self._voicing)
         return Outcome(
             self._journal.header.call,
-            self._then,
-            now,
+            self._past.story,
+            read(self.noted, self._times.clock(), self._past.voicing),
             self._journal.records[0].t,
             self._journal.seconds,
             self._watch.diverged,
@@ -141,7 +137,7 @@ class Course:
     async def run(self) -> None:
         """Run it to where nothing can be said any more."""
         begun = self._journal.records[0].t
-        self._delta = asyncio.get_running_loop().time() - begun
+        self._times.delta = asyncio.get_running_loop().time() - begun
         try:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(self._call.run())
@@ -183,15 +179,14 @@ class Course:
         self._call.send_due(now)
         self._call.tick(now)
         self._watch.look(self.noted, beat)
-        if self._shifts[-1][1] != self._timeline.shift:
-            self._shifts.append((beat, self._timeline.shift))
+        self._times.note(beat)
         if self._leg.left is not None and self._leg.ear is not None:
             self._leg.ear.notice(CallerGone(self._leg.left))
 
     async def _until(self, t: float) -> None:
         """Wait for a time of the recording's clock, and let who woke up go on."""
         now = asyncio.get_running_loop().time()
-        await asyncio.sleep(max(0.0, t + self._delta - now))
+        await asyncio.sleep(max(0.0, t + self._times.delta - now))
 
     def _feed(self, record: Source) -> None:
         ear = self._leg.ear
@@ -250,7 +245,6 @@ class Course:
             self._timeline,
             Questions(judged(self._journal), self._chance("detector")),
             None if model is None else model(recent),  # type: ignore[arg-type]
-            self._journal.header.info.rate,
             self._sources,
         )
 
@@ -273,16 +267,6 @@ class Course:
 
     def _chance(self, part: str) -> random.Random:
         return random.Random(f"{self._journal.header.call} {part}")
-
-    def _clock(self) -> Clock:
-        offset = sound_began(self._journal)
-
-        def time(t: float) -> float:
-            beat = t - self._delta
-            shift = next(shift for since, shift in reversed(self._shifts) if beat >= since)
-            return beat - shift
-
-        return Clock(time, lambda position: offset + self._timeline.then(position))
 
 
 def _loop_time() -> float:

@@ -31,7 +31,6 @@ class Turn:
     number: int
     end: float
     "the last voiced sample"
-    decided: float
     why: str
     heard: float | None
     "when the answer began to be heard; None: it was not, or not on the judged part"
@@ -48,7 +47,6 @@ class Overlap:
     start: float
     at: float
     kind: Literal["claim", "no claim"]
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +115,34 @@ class Voicing:
         return self.between(end + TAIL, heard + CONTINUES)
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A recording, read."""
+
+    story: Story
+    voicing: Voicing
+
+    @staticmethod
+    def of(journal: CallJournal) -> Past:
+        """Read it."""
+        voicing = Voicing(journal)
+        return Past(read(journal.records, clock_of(journal), voicing), voicing)
+
+    @property
+    def sounded(self) -> list[Sounded]:
+        """Return when the agent began to be heard, fillers left out."""
+        return [each for each in self.story.sounded if each.kind != "filler"]
+
+    def end_of(self, sounded: Sounded) -> float | None:
+        """Return where the turn ended that was answered."""
+        return next((t.end for t in self.story.turns if t.number == sounded.turn), None)
+
+    def goes_on(self, sounded: Sounded) -> bool:
+        """Return whether the caller went on at once, having heard nothing of the answer."""
+        end = self.end_of(sounded)
+        return end is not None and self.voicing.goes_on(end, sounded.at)
+
+
 def read(noted: Iterable[Record], clock: Clock, voicing: Voicing) -> Story:
     """Read a call's records."""
     reader = _Reader(clock, voicing)
@@ -136,7 +162,7 @@ class _Reader:
         self._kinds = _Kinds()
         self._end = 0.0
         "of the latest turn"
-        self._ended: dict[int, tuple[float, float, str]] = {}
+        self._ended: dict[int, tuple[float, str]] = {}
         self._answers: dict[int, dict[str, Any]] = {}
         self._overlap = 0.0
         "where the present one began"
@@ -176,7 +202,7 @@ class _Reader:
         story = self._story
         match name:
             case "turn_ended":
-                self._ended[fields["turn"]] = self._end, at, fields["why"]
+                self._ended[fields["turn"]] = self._end, fields["why"]
             case "turn":
                 self._answers[fields["turn"]] = fields
                 self._kinds.turn(fields["turn"])
@@ -200,10 +226,9 @@ class _Reader:
             case "OverlapBegan":
                 self._overlap = self._clock.place(fields["start"])
             case "OverlapDismissed":
-                overlaps.append(Overlap(self._overlap, at, "no claim", fields["kind"]))
+                overlaps.append(Overlap(self._overlap, at, "no claim"))
             case "FloorClaimed":
-                start = self._clock.place(fields["start"])
-                overlaps.append(Overlap(start, at, "claim", fields["evidence"]))
+                overlaps.append(Overlap(self._clock.place(fields["start"]), at, "claim"))
             case _:
                 pass
 
@@ -220,16 +245,15 @@ class _Reader:
 
 def _turn(
     number: int,
-    ended: tuple[float, float, str],
+    ended: tuple[float, str],
     answer: dict[str, Any] | None,
     voicing: Voicing,
 ) -> Turn:
-    end, decided, why = ended
+    end, why = ended
     heard = None if answer is None else end + answer["response"]
     return Turn(
         number,
         end,
-        decided,
         why,
         heard,
         None if answer is None else answer["response"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gateway.replay.records import Did, Record
 from gateway.replay.whatif.replies import NEAR
-from gateway.replay.whatif.story import CONTINUES, Clock, Sounded, Story, Voicing
+from gateway.replay.whatif.story import CONTINUES, TAIL, Clock, Past
 from gateway.replay.whatif.timeline import STEP, Timeline
 
 PATIENCE = 10.0
@@ -27,42 +27,47 @@ class Diverged:
     why: str
 
 
+@dataclass(slots=True)
+class Awaited:
+    """The next of what the agent was heard to say then."""
+
+    number: int = 0
+    waited: float = 0.0
+    "seconds for which the caller was held for it"
+    loose: bool = False
+    "it cut a turn short then and does not now: that turn is judged to its answer"
+
+
 class Watch:
     """Told of every beat; holds and skips the caller's time, and says when to stop."""
 
     def __init__(
-        self,
-        then: Story,
-        voicing: Voicing,
-        timeline: Timeline,
-        clock: Clock,
-        kind_of: Callable[[int], str],
+        self, past: Past, timeline: Timeline, clock: Clock, kind_of: Callable[[int], str]
     ) -> None:
         """`kind_of` says what an utterance of now is."""
         self.diverged: Diverged | None = None
-        self._kind_of = kind_of
-        self._beat = self._now = 0.0
-        "of this beat: as it is now, and as it was then"
-        self._claims: list[float] = []
-        self._stop_at: float | None = None
-        self._then = then
-        self._sounded = [each for each in then.sounded if each.kind != "filler"]
-        self._voicing = voicing
+        self._past = past
+        self._sounded = past.sounded
         self._timeline = timeline
         self._clock = clock
+        self._kind_of = kind_of
+        self._beat = 0.0
+        self._claims: list[float] = []
+        self._stop_at: float | None = None
         self._read = 0
-        self._heard = 0
-        "utterances that began now, without fillers"
-        self._waited = 0.0
-        self._loose = False
-        "a turn that was cut short then is not now: it is judged to its answer"
+        "records so far"
+        self._awaited = Awaited()
         self._turn_end = 0.0
-        self._gone = False
+        "of the latest turn; where it was then"
+
+    @property
+    def _now(self) -> float:
+        """Return which time of then it is."""
+        return self._beat - self._timeline.shift
 
     def over(self, beat: float) -> bool:
         """Return whether nothing more is to be judged."""
-        stopped = self._stop_at is not None and beat >= self._stop_at
-        return stopped or (self._gone and self._timeline.over)
+        return self._stop_at is not None and beat >= self._stop_at
 
     def unknown_tool(self, name: str) -> None:
         """A tool is asked that was not run then."""
@@ -70,14 +75,15 @@ class Watch:
 
     def look(self, noted: Sequence[Record], beat: float) -> None:
         """See what the call did since the last beat."""
-        self._beat, self._now = beat, beat - self._timeline.shift
+        self._beat = beat
         new, self._read = noted[self._read :], len(noted)
         for record in new:
             if isinstance(record, Did):
                 self._did(record)
         if self._stop_at is None:
-            self._late()
             self._missed()
+        if self._stop_at is None:
+            self._late()
 
     def _did(self, record: Did) -> None:
         fields = record.fields
@@ -89,79 +95,70 @@ class Watch:
                     self._begins()
             case "turn", "FloorClaimed":
                 self._claimed(self._clock.place(fields["start"]))
-            case ("leg", "hang_up") | ("log", "call_ended"):
-                self._gone = True
             case _:
                 pass
 
     # --- the agent is heard --------------------------------------------------------------------
 
     def _begins(self) -> None:
-        number, self._heard, self._waited = self._heard, self._heard + 1, 0.0
-        if self._loose:
+        awaited, self._awaited = self._awaited, Awaited(self._awaited.number + 1)
+        if awaited.loose:
             self._diverge("the turn that was cut short then is answered now")
             return
-        if number >= len(self._sounded):
+        if awaited.number >= len(self._sounded):
             self._diverge("the agent says what it did not say then")
             return
-        then = self._sounded[number]
-        end = self._end_of(then)
+        then = self._sounded[awaited.number]
+        end = self._past.end_of(then)
         if end is not None and abs(end - self._turn_end) > NEAR:
             self._diverge("the caller is answered at another pause")
-        elif self._now < then.at - STEP and not self._goes_on(then):
-            if self._voicing.between(max(self._now, self._turn_end + 0.2), then.at):
+        elif self._now < then.at - STEP and not self._past.goes_on(then):
+            since = max(self._now, self._turn_end + TAIL)
+            if self._past.voicing.between(since, then.at):
                 self._diverge("the caller is answered before they went on")
             else:
                 self._timeline.skip(then.at - self._now)
 
     def _late(self) -> None:
         """The agent spoke by now then: let the caller wait for it, where they did nothing else."""
-        if self._heard >= len(self._sounded):
+        awaited = self._awaited
+        if awaited.number >= len(self._sounded):
             return
-        then = self._sounded[self._heard]
-        if self._now < then.at + 0.01 or self._gone:
+        then = self._sounded[awaited.number]
+        if self._now < then.at + 0.01:
             return
-        if self._loose:
-            later = self._sounded[self._heard + 1 :]
+        if awaited.loose:
+            later = self._sounded[awaited.number + 1 :]
             if later and self._now >= later[0].at:
                 self._diverge("the agent said more by then")
-            return
-        if self._goes_on(then):
-            self._loose = True
+        elif self._past.goes_on(then):
+            awaited.loose = True
             self.diverged = Diverged(then.at + CONTINUES, "the caller is not cut short")
-            return
-        if self._waited >= PATIENCE:
+        elif awaited.waited >= PATIENCE:
             self._diverge("the agent does not say what it said then")
         elif not self._timeline.holding:
             self._timeline.hold(self._beat)
-            self._waited += STEP
-
-    def _end_of(self, sounded: Sounded) -> float | None:
-        return next((t.end for t in self._then.turns if t.number == sounded.turn), None)
-
-    def _goes_on(self, sounded: Sounded) -> bool:
-        """Return whether the caller went on at once, having heard nothing of the answer."""
-        end = self._end_of(sounded)
-        return end is not None and self._voicing.goes_on(end, sounded.at)
+            awaited.waited += STEP
 
     # --- the caller over the agent ------------------------------------------------------------
 
     def _claimed(self, start: float) -> None:
-        near = [o for o in self._then.overlaps if abs(o.start - start) <= NEAR]
+        near = [o for o in self._past.story.overlaps if abs(o.start - start) <= NEAR]
         if not any(each.kind == "claim" for each in near):
             self._diverge("the caller takes the floor, who did not then")
         self._claims.append(start)
 
     def _missed(self) -> None:
-        for each in self._then.overlaps:
-            late = each.kind == "claim" and self._now > each.at + NOTICED
+        for each in self._past.story.overlaps:
+            later = [x.at for x in self._sounded if x.at > each.at]
+            late = each.kind == "claim" and self._now > min([each.at + NOTICED, *later])
             if late and not any(abs(each.start - at) <= NEAR for at in self._claims):
-                self._diverge("the caller does not get the floor, who did then")
+                self._diverge("the caller does not get the floor, who did then", each.at)
                 return
 
-    def _diverge(self, why: str) -> None:
-        """Stop once the caller could have noticed."""
+    def _diverge(self, why: str, at: float | None = None) -> None:
+        """Stop once the caller could have noticed; nothing of then is judged from `at` on."""
         if self._stop_at is None:
             self._stop_at = self._beat + CONTINUES
         if self.diverged is None:
-            self.diverged = Diverged(self._now + CONTINUES, why)
+            self.diverged = Diverged(self._now + CONTINUES if at is None else at, why)

@@ -53,8 +53,10 @@ def read(path: Path) -> Mapping[str, WordTimes]:
     found: dict[str, list[Word]] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WordsError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise WordsError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise WordsError(f"{path}: the file is not UTF-8 text") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -177,6 +177,7 @@ TABLE = [
     ("talk nobody", WRONG, "nobody"),
     ("replay", WRONG, "the following arguments are required: CALL"),
     ("replay nowhere", FAILED, "nowhere"),
+    ("replay nowhere --plot x.png", WRONG, "--plot draws a --sweep, and there is none"),
     ("test nowhere.yaml", WRONG, "nowhere.yaml: No such file or directory"),
     ("say hello", WRONG, "the following arguments are required: -o/--output"),
     ("say hello -o name", WRONG, "-o: name has no ending; allowed are .wav and .flac"),
