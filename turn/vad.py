@@ -288,10 +288,10 @@ class Bank:
             {"input": self.sound[rows, : self.least], "state": self._state[:, rows]},
             ("output", "stateN"),
         )
-        if not np.isfinite(output).all():
+        said: list[float] = output[:, 0].tolist()
+        if not math.isfinite(sum(said)):
             raise ArithmeticError("the model gave no number")
         self._state[:, rows] = after
-        said: list[float] = output[:, 0].tolist()
         return said
 
     def forget(self, slot: int) -> None:

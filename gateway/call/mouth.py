@@ -41,6 +41,9 @@ STARVED_SECONDS = 0.5
 """Nothing comes of an unfinished utterance for so long: its model pauses. Models give sound faster
 than it is heard, and a pause for breath is shorter."""
 
+QUESTION_SECONDS = 0.1
+"""How often it is looked how much of a question was heard; nobody answers one sooner."""
+
 PlayoutEffect = Play | EndUtterance | Duck | Hold | Resume | Flush
 
 
@@ -69,6 +72,8 @@ class Mouth:
         "the utterance that the caller hears, or heard last"
         self._asked = False
         "turn-taking knows that a question of it was heard"
+        self._question_due = 0.0
+        "when it is looked at again how much of one was heard"
         self._empty_since: float | None = None
         self._sent: list[Chunk] = []
         "left in this tick"
@@ -204,6 +209,9 @@ class Mouth:
 
     def _notice_questions(self, now: float) -> None:
         """Tell turn-taking when the caller has heard a question: only then is a yes an answer."""
+        if now < self._question_due:
+            return
+        self._question_due = now + QUESTION_SECONDS
         said = self._speech.get(self._asker)
         if said is not None and not said.done and (self._asked or said.questions):
             self._heard_of(self._playout.heard(said.id, now))

@@ -22,6 +22,9 @@ from gateway.process.watchdog import Watchdog
 SECONDS = 0.25
 """How often others are told."""
 
+ALONE_SECONDS = 1.0
+"""How often it is judged how this process stands, where no others are told."""
+
 LOOK_SECONDS = 0.05
 """How soon others are told of a call that has come or gone: the next ones are given out by that."""
 
@@ -64,9 +67,10 @@ class Watch:
         """Tell the other processes again and again once calls can come, until cancelled."""
         await up.wait()
         loop = asyncio.get_running_loop()
+        every = ALONE_SECONDS if self.fleet.seat.of == 1 else SECONDS
         load, told = -1, 0.0
         while True:
-            if loop.time() - told >= SECONDS:
+            if loop.time() - told >= every:
                 await self.judged()
                 told = loop.time()
             elif load != self.switchboard.load:

@@ -41,6 +41,10 @@ BYTES = Measure(4_000_000, 400_000)
 """The same, of which 20 ms have some 400 bytes: ten times what a call needs, for good."""
 
 
+MEASURED = 16
+"""Messages that are measured together: a third of a second of a call."""
+
+
 @dataclass(frozen=True, slots=True)
 class SocketLimits:
     """What one socket may cost, and how long it may be silent."""
@@ -87,6 +91,8 @@ class MediaSocket(WSListener):
         self._ending: tuple[int, str] | None = None
         self._timer: FairWait | None = None
         self._bytes, self._messages = Meter(BYTES), Meter(MESSAGES)
+        self._count = self._size = 0
+        "messages, and bytes of them, that came since it was last measured whether they are many"
 
     # --- for the owner ---------------------------------------------------------------------
 
@@ -120,10 +126,11 @@ class MediaSocket(WSListener):
         self._fenced(self._owner.opened, self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        now = self._heard = self._loop.time()
+        self._heard = self._loop.time()
         kind = frame.msg_type
-        flooded = self._messages.wait(1, now) or self._bytes.wait(frame.payload_size, now)
-        if flooded and self._ending is None:
+        self._count += 1
+        self._size += frame.payload_size
+        if (self._count == MEASURED or self._size > self._limits.max_message) and self._floods():
             self._drop("far side sends too much")
         elif kind == _CLOSE:
             self._peer_closed(transport, frame)
@@ -153,6 +160,13 @@ class MediaSocket(WSListener):
         """Nothing to do: nothing was paused."""
 
     # --- inside ----------------------------------------------------------------------------
+
+    def _floods(self) -> bool:
+        """Return whether the peer sends more than anybody needs, and the socket is still open."""
+        much = self._messages.wait(self._count, self._heard)
+        much = self._bytes.wait(self._size, self._heard) or much
+        self._count = self._size = 0
+        return bool(much) and self._ending is None
 
     def _fragment(self, continues: bool, frame: WSFrame) -> None:
         if continues != self._in_message:
