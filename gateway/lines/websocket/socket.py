@@ -24,25 +24,14 @@ from gateway.lines.websocket.codes import (
     TOO_BIG,
     UNSUPPORTED_DATA,
 )
+from gateway.lines.websocket.inflow import Inflow
 from gateway.plumbing.fair_wait import FairWait
-from gateway.plumbing.meter import Measure, Meter
 
 _TEXT = WSMsgType.TEXT
 _CONTINUATION = WSMsgType.CONTINUATION
 _BINARY = WSMsgType.BINARY
 _PONG = WSMsgType.PONG
 _CLOSE = WSMsgType.CLOSE
-
-
-MESSAGES = Measure(5000, 500)
-"""A call sends fifty a second; a network that stood still for a minute brings it all at once."""
-
-BYTES = Measure(4_000_000, 400_000)
-"""The same, of which 20 ms have some 400 bytes: ten times what a call needs, for good."""
-
-
-MEASURED = 16
-"""Messages that are measured together: a third of a second of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +79,7 @@ class MediaSocket(WSListener):
         self._heard = self._loop.time()
         self._ending: tuple[int, str] | None = None
         self._timer: FairWait | None = None
-        self._bytes, self._messages = Meter(BYTES), Meter(MESSAGES)
-        self._count = self._size = 0
-        "messages, and bytes of them, that came since it was last measured whether they are many"
+        self._inflow = Inflow()
 
     # --- for the owner ---------------------------------------------------------------------
 
@@ -128,9 +115,7 @@ class MediaSocket(WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         self._heard = self._loop.time()
         kind = frame.msg_type
-        self._count += 1
-        self._size += frame.payload_size
-        if (self._count == MEASURED or self._size > self._limits.max_message) and self._floods():
+        if self._inflow.floods(frame.payload_size, self._heard) and self._ending is None:
             self._drop("far side sends too much")
         elif kind == _CLOSE:
             self._peer_closed(transport, frame)
@@ -160,13 +145,6 @@ class MediaSocket(WSListener):
         """Nothing to do: nothing was paused."""
 
     # --- inside ----------------------------------------------------------------------------
-
-    def _floods(self) -> bool:
-        """Return whether the peer sends more than anybody needs, and the socket is still open."""
-        much = self._messages.wait(self._count, self._heard)
-        much = self._bytes.wait(self._size, self._heard) or much
-        self._count = self._size = 0
-        return bool(much) and self._ending is None
 
     def _fragment(self, continues: bool, frame: WSFrame) -> None:
         if continues != self._in_message:
