@@ -119,6 +119,10 @@ bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PRO
 replays: setup ## Hold 100 journaled calls in virtual time, and replay each twice without a difference
 	@$(BIN)/python -m bench.replays
 
+.PHONY: predictions
+predictions: setup ## Hold 100 calls, and compare what replays with other settings say with new calls
+	@$(BIN)/python -m bench.replays.predict
+
 .PHONY: chat
 chat: setup ## Talk with the example agent in text
 	@$(BIN)/parley talk

@@ -43,11 +43,13 @@ from gateway.process.agents import AgentRoster
 from gateway.process.call_factory import CallFactory
 from gateway.process.ready_agent import ReadyAgent
 from gateway.replay.diary import Diary
+from gateway.replay.whatif.changes import Change, changed
 from inference.runtime import Runtime
 from media.frame import AudioFrame, Samples
 from media.recording import Recorder
 from turn.events import TurnAssessed
 from turn.semantic import TurnAssessor
+from turn.taking import TurnTaking
 from turn.vad import VoiceActivity
 
 TOKEN = "the owner of the machine that measures"
@@ -83,13 +85,17 @@ def hold(
     plans: Sequence[CallPlan],
     settings: Settings,
     delays: Delays,
+    changes: Sequence[Change] = (),
 ) -> list[CallReport]:
-    """Hold a call for each plan; give what the callers measured, in the order of the plans."""
+    """Hold a call for each plan; give what the callers measured, in the order of the plans.
+
+    `changes` are settings of turn-taking and of the call that differ from the agent's.
+    """
     os.environ[VARIABLE] = TOKEN
     runtime = Runtime(settings.runtime)
     try:
         return virtual_time.run(
-            _hold(plans, settings, delays, runtime), [lambda: runtime.workers.busy]
+            _hold(plans, settings, delays, changes, runtime), [lambda: runtime.workers.busy]
         )
     finally:
         runtime.close()
@@ -99,6 +105,7 @@ async def _hold(
     plans: Sequence[CallPlan],
     settings: Settings,
     delays: Delays,
+    changes: Sequence[Change],
     runtime: Runtime,
 ) -> list[CallReport]:
     voices = VoiceActivity(runtime)
@@ -115,7 +122,7 @@ async def _hold(
             settings.recording,
             recorder,
             Doors(Keys(TOKEN)).allowance,
-            _SlowDiary(diary, delays),  # type: ignore[arg-type]
+            _SlowDiary(diary, delays, changes),  # type: ignore[arg-type]
         )
         board = Switchboard(pacer, factory.make, lambda agent: True, AdmissionSettings(0, 1.1))
         stop = asyncio.Event()
@@ -194,19 +201,24 @@ async def _served(line: TwilioLine) -> AsyncIterator[str]:
 class _SlowDiary:
     """A diary of calls whose models take their time."""
 
-    def __init__(self, diary: Diary, delays: Delays) -> None:
+    def __init__(self, diary: Diary, delays: Delays, changes: Sequence[Change]) -> None:
         self._diary = diary
+        self._changes = changes
         self._delays = delays
         self._random = random.Random(delays.seed)
 
     def keep(self, parts: Parts, call_log: Any) -> Parts:
-        """Slow the parts down, then watch them."""
+        """Change the settings, slow the parts down, then watch them."""
         chance = random.Random(self._random.random())
         detector, backend = parts.detector, parts.backend
+        turns, conversation = changed(parts.turns, parts.conversation, self._changes)
         slow = replace(
             parts,
+            turns=turns,
+            conversation=conversation,
+            taking=TurnTaking(parts.leg.info.rate, turns),
             detector=None
-            if detector is None
+            if detector is None or turns.profile.means == "silence"
             else lambda recent: _SlowDetector(detector(recent), self._delays.detector, chance),
             backend=lambda name: _SlowWords(backend(name), self._delays.recogniser, chance),
         )

@@ -116,14 +116,22 @@ def _numbers(prefix: str, kind: type[Any]) -> Iterator[tuple[str, Any]]:
 
 def applied(header: Header, changes: Sequence[Change]) -> Header:
     """Return a call's head with settings changed; raises ChangeError where they contradict."""
-    turns, conversation = header.turns, header.conversation
+    turns, conversation = changed(header.turns, header.conversation, changes)
+    return msgspec.structs.replace(header, turns=turns, conversation=conversation)
+
+
+def changed(
+    turns: TurnSettings, conversation: ConversationSettings, changes: Sequence[Change]
+) -> tuple[TurnSettings, ConversationSettings]:
+    """Return both with settings changed; raises ChangeError where they contradict."""
     for each in changes:
         turns = _turns(turns, each)
         if each.name == "turn.profile":
             conversation = replace(conversation, profile=each.value)
         elif each.name.startswith("call."):
-            conversation = replace(conversation, **{each.name[5:]: each.value})
-    return msgspec.structs.replace(header, turns=turns, conversation=conversation)
+            values: dict[str, Any] = {each.name[5:]: each.value}
+            conversation = replace(conversation, **values)
+    return turns, conversation
 
 
 def value_in(header: Header, name: str) -> Any:

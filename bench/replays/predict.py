@@ -1,0 +1,143 @@
+"""Does a replay with other settings predict what calls with those settings are like?
+`make predictions`.
+
+Calls are held and journaled, each is run again with a setting changed, and the same callers then
+call a gateway that has that setting: both are put beside each other on the part that was judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bench.calls.speech import SPEECH, recordings
+from bench.replays.fleet import Delays, hold, settings_in
+from gateway.caller.plan import CallPlan, CutIn, Say
+from gateway.caller.sound import Recording
+from gateway.replay.file import CallJournal, read
+from gateway.replay.whatif.asked import Resources, outcomes
+from gateway.replay.whatif.changes import parse
+from gateway.replay.whatif.run import Outcome
+from gateway.replay.whatif.story import Past, Turn
+from gateway.replay.whatif.verdict import judged_now, total
+from inference.runtime import Runtime
+from turn.semantic import TurnAssessor
+
+KINDS = ("complete", "short_turn", "midpause", "incomplete")
+
+SETTINGS = ("turn.profile=patient", "turn.profile=quick", "turn.silence=0.6")
+
+WITHIN = 0.10
+"""Share of the fresh figure by which a prediction may miss it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The judged turns of all calls, as predicted or as they came."""
+
+    turns: tuple[Turn, ...]
+
+    @property
+    def cut_short(self) -> int:
+        """Count those that were."""
+        return sum(each.cut_short for each in self.turns)
+
+    @property
+    def median(self) -> float:
+        """Return the median response of the others."""
+        found = sorted(t.response for t in self.turns if t.response is not None and not t.cut_short)
+        return found[len(found) // 2] if found else 0.0
+
+
+def main() -> int:
+    """Return 1 where a prediction misses."""
+    parser = argparse.ArgumentParser(prog="bench.replays.predict")
+    parser.add_argument("calls", nargs="?", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", action="append", dest="settings", metavar="NAME=VALUE")
+    args = parser.parse_args()
+    chance = random.Random(args.seed)
+    sounds = recordings(SPEECH, KINDS)
+    plans = [plan(sounds, chance) for _ in range(args.calls)]
+    missed = False
+    with tempfile.TemporaryDirectory() as folder:
+        held = _held(plans, Path(folder) / "recorded", args.seed, "")
+        for setting in args.settings or SETTINGS:
+            predicted = _predicted(held, setting)
+            fresh = _held(plans, Path(folder) / setting, args.seed + 1, setting)
+            missed |= not _compare(setting, predicted, fresh)
+    return int(missed)
+
+
+def plan(sounds: Sequence[Recording], chance: random.Random) -> CallPlan:
+    """Draw a caller: what they say has pauses, and now and then they cut in."""
+    steps: list[Say | CutIn] = []
+    for _ in range(chance.randint(2, 4)):
+        steps.append(Say(chance.choice(sounds)))
+        if chance.random() < 0.2:
+            steps.append(CutIn(chance.choice(sounds), chance.uniform(0.7, 1.5)))
+    return CallPlan(tuple(steps))
+
+
+def _held(plans: Sequence[CallPlan], folder: Path, seed: int, setting: str) -> list[CallJournal]:
+    begun = time.process_time()
+    changes = [parse(setting)] if setting else []
+    folder.mkdir()
+    reports = hold(plans, settings_in(folder), Delays(seed=seed), changes)
+    print(
+        f"{len(reports)} calls held with {setting or 'the shipped settings'}"
+        f" ({time.process_time() - begun:.0f} s of a core)",
+        file=sys.stderr,
+        flush=True,
+    )
+    return [read(folder / f"{report.call_id}.journal") for report in reports]
+
+
+def _predicted(held: Sequence[CallJournal], setting: str) -> list[Outcome]:
+    runtime = Runtime()
+    assessor = TurnAssessor(runtime)
+    resources = Resources(lambda rate: partial(assessor.open, rate), lambda: runtime.workers.busy)
+    try:
+        return list(outcomes(held, [parse(setting)], resources, _refused))
+    finally:
+        runtime.close()
+
+
+def _refused(journal: CallJournal, why: str) -> None:
+    raise AssertionError(f"{journal.path}: {why}")
+
+
+def _compare(setting: str, predicted: Sequence[Outcome], fresh: Sequence[CallJournal]) -> bool:
+    """Print both on the judged part; say whether they agree."""
+    ours: list[Turn] = []
+    theirs: list[Turn] = []
+    for outcome, journal in zip(predicted, fresh, strict=True):
+        judged = list(judged_now(outcome))
+        came = [t for t in Past.of(journal).story.turns if t.heard is not None]
+        ours += judged
+        theirs += came[: len(judged)]
+    one, other, found = Side(tuple(ours)), Side(tuple(theirs)), total(predicted)
+    agree = (
+        abs(one.cut_short - other.cut_short) <= max(0.5, WITHIN * other.cut_short)
+        and abs(one.median - other.median) <= WITHIN * other.median
+    )
+    print(
+        f"{'✓' if agree else '✗'} {setting}: {len(ours)} turns judged ({found.then.turns} of"
+        f" {found.held} recorded, {found.diverged} of {found.calls} calls diverged);"
+        f" cut short {found.then.cut_short} then, predicted {one.cut_short}, came"
+        f" {other.cut_short}; median response {found.then.median or 0:.3f} s then, predicted"
+        f" {one.median:.3f} s, came {other.median:.3f} s",
+        flush=True,
+    )
+    return agree
+
+
+if __name__ == "__main__":
+    sys.exit(main())
