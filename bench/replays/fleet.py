@@ -91,6 +91,7 @@ def hold(
 
     `changes` are settings of turn-taking and of the call that differ from the agent's.
     """
+    before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = TOKEN
     runtime = Runtime(settings.runtime)
     try:
@@ -99,6 +100,9 @@ def hold(
         )
     finally:
         runtime.close()
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
 
 
 async def _hold(

@@ -8,6 +8,7 @@ call a gateway that has that setting: both are put beside each other on the part
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+import structlog
 
 from bench.calls.speech import SPEECH, recordings
 from bench.replays.fleet import Delays, hold, settings_in
@@ -63,6 +66,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", dest="settings", metavar="NAME=VALUE")
     args = parser.parse_args()
+    quiet = structlog.make_filtering_bound_logger(logging.WARNING)
+    structlog.configure(wrapper_class=quiet)  # what calls say of themselves is not asked for here
     chance = random.Random(args.seed)
     sounds = recordings(SPEECH, KINDS)
     plans = [plan(sounds, chance) for _ in range(args.calls)]

@@ -19,9 +19,9 @@ from gateway.commands.shared.options import (
 if TYPE_CHECKING:
     from gateway.agents.loading import Agent
     from gateway.backends.cascade.ports import LanguageModel
-    from gateway.scenarios.format import Scenario, ScenarioFile
     from gateway.scenarios.moves import Move
     from gateway.scenarios.run import Result
+    from gateway.scenarios.scenario import Scenario, ScenarioFile
 
 NAME = "test"
 HELP = "hold the calls of scenario files with an agent, in text or with sound"

@@ -3,146 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
-from msgspec import Meta
+
+from gateway.scenarios.scenario import Expect, Scenario, ScenarioFile, Turn
 
 T = TypeVar("T")
-
-KINDS = (
-    "text_mismatch",
-    "missing_function_call",
-    "function_args_mismatch",
-    "unexpected_event",
-    "bot_ended",
-    "not_ended",
-    "said_twice",
-    "done_twice",
-    "state_mismatch",
-    "timeout",
-    "unanswered",
-    "not_stopped",
-    "stopped_for_sound",
-    "cut_off",
-    "error",
-)
-"""Why a scenario fails; reports and scripts may rely on these words."""
-
 
 BOOLS = ("true", "false")
 
 
 class ScenarioError(ValueError):
     """A file that is no scenario file: each line is a place and what is wrong there."""
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
-    """A tool that is to be used."""
-
-    name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    "those that matter, each with its exact value"
-    outcome: Literal["done", "failed", "timeout", "refused", "uncertain"] = "done"
-
-
-@dataclass(frozen=True, slots=True)
-class Expect:
-    """What must follow a turn, or with `absent` must not."""
-
-    event: Literal["response", "function_call"]
-    text_contains: tuple[str, ...] = ()
-    "in this order, in whatever case"
-    text_excludes: tuple[str, ...] = ()
-    calls: tuple[FunctionCall, ...] = ()
-    "in this order; others may stand between"
-    absent: bool = False
-    "no such event: no answer, none of these calls, or no call at all"
-    within_ms: Annotated[int, Meta(ge=1)] | None = None
-    "with sound: how long after the caller's last word the response is heard at the latest"
-
-    def __post_init__(self) -> None:
-        if self.event == "response" and self.calls:
-            raise ValueError("calls are expected of a function_call")
-        if self.event == "function_call" and (self.text_contains or self.text_excludes):
-            raise ValueError("text is expected of a response")
-        if self.within_ms is not None and (self.event != "response" or self.absent):
-            raise ValueError("within_ms is expected of a response that comes")
-        if self.event == "function_call" and not self.calls and not self.absent:
-            raise ValueError("calls is missing")
-
-
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """What the caller does over the agent's answer, without wanting the floor; only with sound."""
-
-    kind: Literal["backchannel", "cough"]
-    at_ms: Annotated[int, Meta(ge=0)]
-    "after the answer was first heard"
-    text: str = ""
-    "of a backchannel; empty: mhm"
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What the caller says, and what is expected then."""
-
-    user: str
-    heard: Annotated[int, Meta(ge=0)] | None = None
-    "how many words of the agent's last answer were heard before the caller cut in; all, left out"
-    again: bool = False
-    "the caller asks to hear it again: it may be said twice"
-    expect: tuple[Expect, ...] = ()
-    broken: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    "from here on: what tools answer in place of their own"
-    sounds: tuple[Sound, ...] = ()
-    "over the answer to this turn"
-    line: int = 0
-    "in the file"
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What a table of the agent's store must hold at the end."""
-
-    table: Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
-    rows: tuple[Mapping[str, Any], ...] = ()
-    "exactly so many, each with these columns"
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """One call."""
-
-    name: Annotated[str, Meta(min_length=1)]
-    turns: tuple[Turn, ...]
-    caller: str = ""
-    "the caller's number"
-    variables: Mapping[str, str] = field(default_factory=dict)
-    began: datetime | None = None
-    "when the call is answered, in the agent's time zone"
-    store: tuple[Rows, ...] = ()
-    ended: bool | None = None
-    "whether the agent hung up; left out: it does not matter"
-    runs: Annotated[int, Meta(ge=1, le=100)] = 1
-    "every one of which must pass"
-    sound: bool = True
-    "false: it is about words alone, and not held with sound"
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioFile:
-    """The scenarios of one agent."""
-
-    path: Path
-    agent: str
-    scenarios: tuple[Scenario, ...]
 
 
 def read(path: Path) -> ScenarioFile:
@@ -201,9 +76,8 @@ class _Reader:
         return self._made(Scenario, {**given, "line": _line(node)}, node, table)
 
     def _turn(self, node: yaml.Node) -> Turn | None:
-        table = self._table(
-            node, ("user", "heard", "again", "expect", "broken", "sounds"), "a turn"
-        )
+        allowed = tuple(name for name in Turn.__slots__ if name != "line")
+        table = self._table(node, allowed, "a turn")
         given = {name: self._value(each) for name, each in table.items() if name != "expect"}
         listed = self._list(table["expect"], "expect", node) if "expect" in table else []
         expects = [self._expect(each) for each in listed]

@@ -19,7 +19,7 @@ class Spoken:
     """A turn of the caller's, or a sound of theirs that is none; in seconds of the call's clock."""
 
     kind: str
-    "`turn`, `cut_in`, `backchannel`, `cough`"
+    "`turn`, `cut_in`, or the kind of a sound"
     start: float
     end: float
 
@@ -38,6 +38,8 @@ class Held:
     began: float = 0.0
     ended: float | None = None
     "when the agent hung up"
+    undone: list[tuple[int, str]] = field(default_factory=list)
+    "what the caller was to do and did not: the line in the file, and why"
     waiting: int = 0
     "samples of the agent's speech that it did not wait for"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gateway.ports import ToolSpec
-from gateway.scenarios.format import Expect, Rows, Turn
+from gateway.scenarios.scenario import Expect, Rows, Turn
 from gateway.scenarios.text_call import Used
 from gateway.tools.store import Store
 

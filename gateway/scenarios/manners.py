@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gateway.scenarios.format import Turn
 from gateway.scenarios.held import Held, Spoken
 from gateway.scenarios.judge import Failure
+from gateway.scenarios.scenario import Turn
 from gateway.scenarios.sound_leg import Stretch
 
 YIELD_SECONDS = 2.0
@@ -36,9 +36,16 @@ class Manners:
     yield_seconds: float = 0.0
     talked_over: int = 0
     "turns into which the agent spoke"
-    sounds: int = 0
-    "back-channels and coughs over the agent's speech"
-    went_on: int = 0
+    backchannels: int = 0
+    "over the agent's speech; so are the next"
+    talked_on: int = 0
+    "through a back-channel"
+    tics: int = 0
+    "coughs"
+    tics_ignored: int = 0
+    asides: int = 0
+    "what was said to somebody else, or by somebody else"
+    asides_ignored: int = 0
 
     def __add__(self, other: Manners) -> Manners:
         return Manners(*(getattr(self, name) + getattr(other, name) for name in Manners.__slots__))
@@ -51,7 +58,9 @@ class Manners:
             "yield_rate": _share(self.yielded, self.cut_ins),
             "yield_latency_mean": _share(self.yield_seconds, self.yielded),
             "agent_interruption_rate": _share(self.talked_over, self.turns),
-            "sounds_ignored_rate": _share(self.went_on, self.sounds),
+            "backchannel_rate": _share(self.talked_on, self.backchannels),
+            "vocal_tic_rate": _share(self.tics_ignored, self.tics),
+            "non_directed_rate": _share(self.asides_ignored, self.asides),
         }
 
 
@@ -80,7 +89,14 @@ def manners(held: Held) -> Manners:
             seconds = stopped if yielded else 0.0
             total += Manners(cut_ins=1, yielded=yielded, yield_seconds=seconds)
     for sound in _sounds(held):
-        total += Manners(sounds=1, went_on=not _stopped_for(held, sound))
+        ignored = not _stopped_for(held, sound)
+        match sound.kind:
+            case "backchannel":
+                total += Manners(backchannels=1, talked_on=ignored)
+            case "cough":
+                total += Manners(tics=1, tics_ignored=ignored)
+            case _:
+                total += Manners(asides=1, asides_ignored=ignored)
     return total
 
 
@@ -98,7 +114,7 @@ def silent_after(stretches: Sequence[Stretch], moment: float) -> float:
 
 
 def _sounds(held: Held) -> list[Spoken]:
-    return [each for each in held.spoken if each.kind in ("backchannel", "cough")]
+    return [each for each in held.spoken if each.kind not in ("turn", "cut_in")]
 
 
 def _stopped_for(held: Held, sound: Spoken) -> bool:
@@ -116,10 +132,12 @@ def _stopped_for(held: Held, sound: Spoken) -> bool:
 def manner_failures(held: Held, turns: Sequence[Turn]) -> Iterator[Failure]:
     """Find what no caller should meet in a call with sound."""
     spoken = [each for each in held.spoken if each.kind in ("turn", "cut_in")]
+    for line, why in held.undone:
+        yield Failure("invalid", why, line)
     for at, (turn, said) in enumerate(zip(turns, spoken, strict=False)):
         response = response_seconds(held, spoken, at)
         if response is None and (held.ended is None or held.ended > said.end):
-            yield Failure("unanswered", f"nothing was heard after: {turn.user}", turn.line)
+            yield Failure("unanswered", f"nothing was heard after: {turn.words}", turn.line)
         for expect in turn.expect:
             if response is not None and response > (expect.within_ms or 60_000) / 1000:
                 late = f"the answer came after {response * 1000:.0f} ms"

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from gateway.scenarios.format import Scenario
+from gateway.scenarios.scenario import Scenario
 
 Kind = Literal["cut", "late", "backchannel", "cough"]
 

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.ports import LanguageModel
-from gateway.scenarios.format import Scenario, ScenarioFile
 from gateway.scenarios.judge import (
     Answer,
     Failure,
@@ -22,6 +21,7 @@ from gateway.scenarios.judge import (
     state_failures,
     turn_failures,
 )
+from gateway.scenarios.scenario import Scenario, ScenarioFile
 from gateway.scenarios.text_call import TUESDAY, TextCall, Used
 
 
@@ -111,9 +111,9 @@ async def _hold(
             break
         call.broken.update(turn.broken)
         mark = len(call.used)
-        transcript.append(Line("caller", turn.user))
+        transcript.append(Line("caller", turn.words))
         try:
-            answer = await call.answer(turn.user, turn.heard)
+            answer = await call.answer(turn.words, turn.heard)
         except Exception as error:  # fence: a model or a tool may do anything
             said = f"{type(error).__name__}: {error}"
             return [*failures, Failure("error", said, turn.line)], transcript

@@ -7,6 +7,7 @@ its thread, so that a call is the same each time.
 from __future__ import annotations
 
 import asyncio
+import random
 from datetime import datetime
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from gateway.backends.cascade.cascade import Cascade
 from gateway.backends.cascade.ports import LanguageModel
 from gateway.call.assembly import Parts, assemble
 from gateway.call.pacer import Pacer
-from gateway.events import CallerGone, CallInfo, Json, RunTool, ToolAnswered
+from gateway.events import CallerGone, CallerKey, CallInfo, Json, RunTool, ToolAnswered
 from gateway.plumbing.virtual_time import run
-from gateway.scenarios.format import Scenario, Turn
+from gateway.scenarios.bursts import Bursts
 from gateway.scenarios.held import Held, Spoken
 from gateway.scenarios.moves import Move
+from gateway.scenarios.scenario import Scenario, Turn
 from gateway.scenarios.sound_leg import FRAME_SECONDS, SoundLeg, Stretch
 from gateway.scenarios.sound_parts import (
     FRAME,
@@ -40,6 +42,17 @@ from turn.taking import TurnSettings, TurnTaking
 
 GAP_SECONDS = 0.8
 """Silence of the agent after which a caller answers."""
+
+KEY_SECONDS = 0.25
+"""Between two keys: a quick thumb."""
+
+SOUNDS = {
+    "backchannel": "mhm",
+    "cough": "",
+    "aside": "it is in the kitchen on the table",
+    "talker": "and then they went all the way back again",
+}
+"""What is laid over an answer, and its words where the scenario has none."""
 
 REPLY_SECONDS = 15.0
 """How long an answer is waited for; then the caller goes on as if there had been one."""
@@ -112,6 +125,7 @@ class _Caller:
         self._tools = tools
         self._held = held
         self._leg = SoundLeg(info)
+        self._lost = Bursts(scenario.loss, random.Random(scenario.seed))
         self._position = 0
         held.stretches, held.sent = self._leg.stretches, self._leg.sent
         note = agent.note(info)
@@ -161,7 +175,8 @@ class _Caller:
             number += 1
             await asyncio.sleep(max(0.0, self._held.began + number * FRAME_SECONDS - self._now()))
             sound = self._held.notes.sound(self._position)
-            self._call.hear(AudioFrame(sound, RATE, self._position))
+            if not self._lost.next():
+                self._call.hear(AudioFrame(sound, RATE, self._position))
             self._position += FRAME
 
     async def _tell(self) -> None:
@@ -174,12 +189,31 @@ class _Caller:
                 await self._until(answer.start + cut)
             else:
                 await self._lay_over(at - 1, answer)
-                await self._quiet(GAP_SECONDS + self._moved("late", at))
+                late = self._moved("late", at) + turn.late_ms / 1000
+                await self._quiet(GAP_SECONDS + late)
             self._tools.broken.update({name: dict(said) for name, said in turn.broken.items()})
             over = cut is not None and answer is not None and self._sounds()
-            since = await self._say("cut_in" if over else "turn", turn.user)
-        await self._lay_over(len(self._scenario.turns) - 1, await self._answer(since))
-        await self._quiet(LINGER_SECONDS)
+            if turn.heard is not None and not over and not self._moves:
+                self._held.undone.append((turn.line, "there was no speech to cut into"))
+            since = await self._do("cut_in" if over else "turn", turn)
+        answer = await self._answer(since)
+        await self._lay_over(len(self._scenario.turns) - 1, answer)
+        leaves = self._scenario.turns[-1].hangs_up_ms
+        if leaves is None:
+            await self._quiet(LINGER_SECONDS)
+        elif answer is not None:
+            await self._until(answer.start + leaves / 1000)
+
+    async def _do(self, kind: str, turn: Turn) -> float:
+        """Say or press what a turn holds; give when that is done."""
+        if not turn.dtmf:
+            return await self._say(kind, turn.user)
+        start = self._now()
+        for key in turn.dtmf:
+            self._call.notice(CallerKey(key))
+            await asyncio.sleep(KEY_SECONDS)
+        self._held.spoken.append(Spoken(kind, start, self._now() - KEY_SECONDS))
+        return self._now() - KEY_SECONDS
 
     def _cut(self, at: int, turn: Turn) -> float | None:
         """Return how long after the answer's beginning the caller cuts in; None: not at all."""
@@ -194,20 +228,26 @@ class _Caller:
         """Make the sounds that belong over the answer to a turn; -1: over the greeting."""
         if answer is None:
             return
-        laid = [(each.ms, each.kind, "") for each in self._moves if each.turn == at]
+        laid: list[tuple[int, str, str]] = [
+            (each.ms, each.kind, "") for each in self._moves if each.turn == at
+        ]
         if at >= 0:
             sounds = self._scenario.turns[at].sounds
             laid += [(each.at_ms, each.kind, each.text) for each in sounds]
         for ms, kind, text in sorted(laid):
-            if kind not in ("backchannel", "cough"):
+            if kind not in SOUNDS:
                 continue
             await self._until(answer.start + ms / 1000)
             if self._sounds():
-                await self._say(kind, (text or "mhm") if kind == "backchannel" else "")
+                await self._say(kind, text or SOUNDS[kind])
+            elif not self._moves:
+                line = self._scenario.turns[at].line
+                self._held.undone.append((line, f"the agent was silent before the {kind}"))
 
     async def _say(self, kind: str, text: str) -> float:
         start = self._position / RATE + self._held.began
-        end = self._held.notes.add(text, self._position) / RATE + self._held.began
+        far = kind in ("aside", "talker")
+        end = self._held.notes.add(text, self._position, far=far) / RATE + self._held.began
         self._held.spoken.append(Spoken(kind, start, end))
         await self._until(end)
         return end

@@ -15,6 +15,7 @@ import numpy as np
 
 from gateway.backends.cascade.ports import RecogniserStream, SpeechChunk, Transcript
 from gateway.events import Word
+from gateway.scenarios.scenario import PAUSE
 from media.frame import AudioFrame, Samples
 from media.level import level
 from tts.clauses import ClauseCutter
@@ -31,7 +32,13 @@ FADE = RATE // 8
 VOICE_DB = -40.0
 """What is louder is a voice: halfway between the tones and digital silence."""
 
+PAUSE_SECONDS = 0.5
+
 TONE, SOFT_TONE, AGENT_TONE = 3000, 500, 900
+
+FAR = 7
+"""By how much softer somebody is who speaks away from the telephone: 17 dB."""
+
 RECOGNISER_SECONDS = 0.05
 DETECTOR_SECONDS = 0.03
 """What the embedded models take on one core, about."""
@@ -47,6 +54,8 @@ class SpokenWord:
     end: int
     last: bool
     "the sentence is over after it"
+    far: bool = False
+    "it is said away from the telephone"
 
 
 @dataclass(slots=True)
@@ -60,15 +69,19 @@ class Notes:
         """The position from which on the caller says nothing yet."""
         return self.words[-1].end if self.words else 0
 
-    def add(self, text: str, at: int) -> int:
+    def add(self, text: str, at: int, *, far: bool = False) -> int:
         """Say a sentence from a position on; give where it ends."""
-        start = max(at, self.free)
+        begins = max(at, self.free)
         size = round(WORD_SECONDS * RATE)
         said = text.split() or [""]
         for n, word in enumerate(said):
-            begins = start + n * size
-            self.words.append(SpokenWord(word, begins, begins + size, n + 1 == len(said)))
-        return start + len(said) * size
+            if word == PAUSE:
+                begins += round(PAUSE_SECONDS * RATE)
+                continue
+            last = n + 1 == len(said)
+            self.words.append(SpokenWord(word, begins, begins + size, last, far))
+            begins += size
+        return begins
 
     def within(self, start: int, end: int) -> list[SpokenWord]:
         """Return the words of which more than half lies in [start, end)."""
@@ -86,7 +99,8 @@ class Notes:
             if word.end <= start:
                 break
             inside = (at >= word.start) & (at < word.end)
-            loud += inside * np.where(at < word.end - FADE, TONE, SOFT_TONE)
+            tone = inside * np.where(at < word.end - FADE, TONE, SOFT_TONE)
+            loud += tone // FAR if word.far else tone
         wave = np.where(at // 4 % 2 == 1, -loud, loud)
         return wave.astype("<i2").tobytes()
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from gateway.agents.loading import Agent
 from gateway.backends.cascade.ports import LanguageModel
-from gateway.scenarios.format import Scenario, ScenarioFile
 from gateway.scenarios.held import Held, call_tools, pieces
 from gateway.scenarios.judge import (
     Answer,
@@ -24,6 +23,7 @@ from gateway.scenarios.judge import (
 from gateway.scenarios.manners import Manners, manner_failures, manners
 from gateway.scenarios.moves import Move, drawn, smaller
 from gateway.scenarios.run import Line, Result, began_of, tool_line
+from gateway.scenarios.scenario import Scenario, ScenarioFile
 from gateway.scenarios.sound_call import hold
 from gateway.scenarios.sound_files import keep
 from gateway.scenarios.text_call import Used
@@ -150,7 +150,7 @@ class _Judgement:
         """Return the call as it was heard."""
         lines = [Line("agent", self._between(0.0, self._start(0)))]
         for at, turn in enumerate(self._scenario.turns[: len(self._spoken)]):
-            lines.append(Line("caller", turn.user))
+            lines.append(Line("caller", turn.words))
             lines += [tool_line(each) for each in self._tools(at)]
             lines.append(Line("agent", self._answer(at)))
         return tuple(lines)

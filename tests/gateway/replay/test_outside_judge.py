@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hotato._engine.score import ScoreConfig
-from hotato.scan import activity_tracks, scan_recording
 
 from bench.replays.fleet import Delays, hold, settings_in
 from gateway.caller.plan import CallPlan, CutIn, Say
@@ -24,7 +22,9 @@ from tests.gateway.replay.calls import said
 
 pytestmark = pytest.mark.wide
 
-CONFIG = ScoreConfig()
+scan = pytest.importorskip("hotato.scan", reason="the extra `judge` brings hotato")
+
+CONFIG = scan.ScoreConfig()
 
 RESOLUTION = (CONFIG.frame_ms + CONFIG.hop_ms) / 1000 + CONFIG.onset_min_run_sec
 """Seconds: a frame and a hop of hotato's, and the least run that it takes for a sound."""
@@ -84,14 +84,14 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> list[Told]:
         Told(
             [line for line in lines if line.get("call") == each.call_id],
             _overlaps(folder / f"{each.call_id}.wav"),
-            activity_tracks(str(folder / f"{each.call_id}.wav"))[1],
+            scan.activity_tracks(str(folder / f"{each.call_id}.wav"))[1],
         )
         for each in reports
     ]
 
 
 def _overlaps(recording: Path) -> list[dict[str, Any]]:
-    found = scan_recording(str(recording))["candidates"]
+    found = scan.scan_recording(str(recording))["candidates"]
     return [each for each in found if each["kind"] == "overlap_while_agent_talking"]
 
 

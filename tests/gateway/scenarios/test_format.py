@@ -40,7 +40,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("text_contains", "text_contain", ":10: expect has no 'text_contain'; there are: event,"),
-        ("user: Yes", "usr: Yes", ":8: a turn has no 'usr'; there are: user, heard,"),
+        ("user: Yes", "usr: Yes", ":8: a turn has no 'usr'; there are: user, dtmf,"),
         ("user: Yes", "user: [1]", ":8: Expected `str`, got `array` - at `user`"),
         ("event: response", "event: answer", ":10: Invalid enum value 'answer' - at `event`"),
         ("event: response", "event: function_call", ":10: text is expected of a response"),

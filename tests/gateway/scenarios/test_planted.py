@@ -17,8 +17,9 @@ from gateway.backends.cascade.ports import (
     ToolDelta,
 )
 from gateway.events import Entry
-from gateway.scenarios.format import ScenarioFile, read
+from gateway.scenarios.format import read
 from gateway.scenarios.run import run_file
+from gateway.scenarios.scenario import ScenarioFile
 from gateway.scenarios.text_call import scripted
 
 AGENT = AgentLibrary(shipped()).get("workshop")
