@@ -19,6 +19,7 @@ from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.vocabulary import Effect, Event
 from gateway.call.course import Course, LoopCourse
+from gateway.call.farewell import Farewell
 from gateway.call.faults import Faults
 from gateway.call.flood import Floods
 from gateway.call.hearing import Hearing
@@ -64,7 +65,7 @@ from gateway.events import (
     TransferEnded,
     Truncate,
 )
-from gateway.log_events import FaultLogged, LogEvent
+from gateway.log_events import LogEvent
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendStart, Leg, LineEvent
 from media.frame import AudioFrame
@@ -126,6 +127,7 @@ class Call:
             self.post,
             keeps=bool(state.settings.fallbacks),
         )
+        self._farewell = Farewell(leg, lines, call_log.write)
         self._saying = Saying(lines, leg.info.rate, self._tasks, self.post, self._record)
         self._mouth = Mouth(leg, stream, hearing, state.speech, track, self.post)
         self._tools = ToolRuns(toolbox, call_log.write, self.post)
@@ -141,7 +143,7 @@ class Call:
 
     def hear(self, frame: AudioFrame) -> None:
         """Take the caller's next frame."""
-        if self._over.is_set():
+        if self._over.is_set() or self._farewell.begun:
             return
         try:
             for placed in self._stream.push(frame, self._now()):
@@ -152,6 +154,10 @@ class Call:
     def notice(self, event: LineEvent) -> None:
         """Take anything else that happened on the leg."""
         now = self._now()
+        if self._farewell.begun:
+            if isinstance(event, CallerGone) and not self._over.is_set():
+                self._leave(event.reason)
+            return
         match event:
             case CallerKey(key=key):
                 if not self._floods.takes("keys", now):
@@ -189,6 +195,10 @@ class Call:
             self._broke()
 
     def _tick(self, now: float) -> None:
+        if self._farewell.begun:
+            if self._farewell.over(now):
+                self._leave()
+            return
         if self.leg.clocked:
             self.leg.poll(now)
         silence = self._stream.idle(now)
@@ -206,7 +216,7 @@ class Call:
 
     def post(self, event: Event) -> None:
         """Take an event: what it leads to is done before this returns, in order."""
-        if self._over.is_set():
+        if self._over.is_set() or self._farewell.begun:
             return
         self._course.posted(event)
         self._inbox.append(event)
@@ -252,18 +262,30 @@ class Call:
             if is_stop(raised):
                 raise
             self._broke()
+            await self._over.wait()
         finally:
             self._hearing.close()
             if self._track is not None:
                 self._track.close()
 
     def _broke(self) -> None:
-        """End a call that we broke ourselves, and say so."""
+        """End a call that we broke ourselves, with a word where that can still be said."""
         log.exception("call_broke", call_id=self.leg.info.call_id)
-        self._log.write(FaultLogged(part="gateway", reason="internal error"))
-        if not self._over.is_set():
-            self._over.set()
-            self.leg.hang_up("internal error")
+        if self._over.is_set():
+            return
+        if self._farewell.begun:  # again: what speaks is broken, too
+            self._leave()
+            return
+        self._look_at = 0.0
+        said = self._farewell.begin(self.conversation.state.settings.lines.draining, self._now())
+        self._answering.close()
+        if not said:
+            self._leave()
+
+    def _leave(self, gone: str = "") -> None:
+        """End a broken call for good."""
+        self._over.set()
+        self._farewell.end(self._now(), gone=gone)
 
     def end(self, event: EndAsked | TransferAsked) -> None:
         """End the call from outside (drain, operator)."""
@@ -316,6 +338,7 @@ class Call:
 
     def _record(self, record: Record) -> None:
         self._log.write(record.event)
+        self._farewell.note(record.event, self._now())
         self._mouth.show(record)
 
     async def _gone_for_sure(self, reason: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,16 @@ from turn.vad import VoiceActivity
 
 RATE = 8000
 WINDOW = 256
+
+
+class Unrendered(LineBook):
+    """Has no line ready, so that a call that breaks is over at once."""
+
+    def ready(self, text: str, rate: int) -> Any:
+        return None
+
+    async def render(self, text: str, rate: int) -> Any:
+        return super().ready(text, rate)
 
 
 @pytest.fixture
@@ -65,7 +76,7 @@ class One:
             stream,
             lambda name: Silent(),
             lambda of: BackendStart(info, ""),
-            LineBook(),
+            Unrendered(),
             Tools(),
             self.log,
         )
