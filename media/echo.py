@@ -54,6 +54,14 @@ CONTINUES = 160
 """Samples, 20 ms: what is sent within a frame of its predecessor's end sounds right behind it;
 the clock that says when it left is no better than that, and the far side plays without gaps."""
 
+FRESH = 48
+"""Windows in which a line's echo is looked for closely, at every second one: 1.5 s of sound over
+our own. A line that has an echo shows it within a tenth of that."""
+
+OFTEN, SELDOM = 2, HISTORY // WINDOW
+"""Windows from one search to the next, then and afterwards, when no sound is looked at twice: a
+search costs as much as all the rest that is done for a call in a tick."""
+
 CONFIRMED = 8
 """Samples by which two searches may differ and still mean the same echo: 1 ms."""
 
@@ -180,8 +188,8 @@ class EchoReference:
         if known > FOLLOWS:
             return min(known, 1.0)
         self._misses += 1
-        # In every second window there is enough that is new to look again.
-        if self._misses % 2 == 0:
+        closely = self._misses <= FRESH or self._suspect is not None
+        if self._misses % (OFTEN if closely else SELDOM) != 1:
             return max(known, 0.0)
         return max(known, self._search(end), 0.0)
 

@@ -18,7 +18,7 @@ from gateway.call.answering import Answering
 from gateway.call.caller_stream import ContinuousStream
 from gateway.call.conversation.machine import Conversation
 from gateway.call.conversation.vocabulary import Effect, Event
-from gateway.call.course import Course, LoopCourse
+from gateway.call.course import Course, loop_time
 from gateway.call.farewell import Farewell
 from gateway.call.faults import Faults
 from gateway.call.flood import Floods
@@ -110,7 +110,10 @@ class Call:
         may_place: Callable[[], bool] = lambda: True,
         course: Course | None = None,
     ) -> None:
-        """`may_place` counts one more call that this machine places."""
+        """`may_place` counts one more call that this machine places.
+
+        Without a `course` the time is the running loop's, and nobody watches.
+        """
         state = conversation.state
         self.leg = leg
         self.conversation = conversation
@@ -119,7 +122,8 @@ class Call:
         self._log = call_log
         self._track = track
         self._may_place = may_place
-        self._course = course or LoopCourse()
+        self._course = course
+        self._now = loop_time if course is None else course.now
         self._tasks = Tasks(WRITES_SECONDS)
         self._answering = Answering(
             backends,
@@ -178,7 +182,8 @@ class Call:
         """Put on the wire what is due."""
         if self._mouth.silent or self._over.is_set():
             return
-        self._course.sending(now)
+        if self._course is not None:
+            self._course.sending(now)
         try:
             self._mouth.send(now)
         except BaseException:  # fence: one broken call must not stop the clock of the others
@@ -188,7 +193,8 @@ class Call:
         """Hear silence where nothing came, notice what was heard and what was waited for."""
         if (self._mouth.silent and now < self._look_at) or self._over.is_set():
             return
-        self._course.ticking(now)
+        if self._course is not None:
+            self._course.ticking(now)
         try:
             self._tick(now)
         except BaseException:  # fence: one broken call must not stop the clock of the others
@@ -218,7 +224,8 @@ class Call:
         """Take an event: what it leads to is done before this returns, in order."""
         if self._over.is_set() or self._farewell.begun:
             return
-        self._course.posted(event)
+        if self._course is not None:
+            self._course.posted(event)
         self._inbox.append(event)
         if len(self._inbox) > 1:
             return  # one is being handled: this one follows it
@@ -289,7 +296,8 @@ class Call:
 
     def end(self, event: EndAsked | TransferAsked) -> None:
         """End the call from outside (drain, operator)."""
-        self._course.asked(event)
+        if self._course is not None:
+            self._course.asked(event)
         self.post(event)
 
     # --- effects -----------------------------------------------------------------------------
@@ -354,6 +362,3 @@ class Call:
     def _tell_floods(self, now: float) -> None:
         for told in self._floods.told(now):
             self._log.write(told)
-
-    def _now(self) -> float:
-        return self._course.now()

@@ -1,6 +1,7 @@
 """What drives a call from outside of its ports: the time, the beat, and the operator's side.
 
-A call takes its time from here alone, so that it can be told the time of another day.
+A call that has a course takes its time from there alone, so that it can be told the time of another
+day; others have the loop's.
 """
 
 from __future__ import annotations
@@ -31,21 +32,6 @@ class Course(Protocol):
         """Take what the conversation is about to be told."""
 
 
-class LoopCourse:
-    """The running loop's time, and nobody who watches."""
-
-    def now(self) -> float:
-        """Return the loop's time."""
-        return asyncio.get_running_loop().time()
-
-    def sending(self, now: float) -> None:
-        """Watch nothing."""
-
-    def ticking(self, now: float) -> None:
-        """Watch nothing."""
-
-    def asked(self, event: EndAsked | TransferAsked) -> None:
-        """Watch nothing."""
-
-    def posted(self, event: Event) -> None:
-        """Watch nothing."""
+def loop_time() -> float:
+    """Return the running loop's time."""
+    return asyncio.get_running_loop().time()

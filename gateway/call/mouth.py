@@ -136,8 +136,11 @@ class Mouth:
 
     def _look_for_more(self, now: float, *, sent: bool) -> None:
         """Notice when an utterance is unfinished and nothing more of it comes."""
+        if sent:
+            self._empty_since = None
+            return
         full = self._playout.waiting >= self._playout.frame or "line" in self._playout.holders
-        if sent or full or not self._speech.unfinished():
+        if full or not self._speech.unfinished():
             self._empty_since = None
         elif self._empty_since is None:
             self._empty_since = now

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.echo import LOUD_DB, RATE, Signal, line, listening, scores, speech, window_levels
-from media.echo import WINDOW
+from media.codec import wire_form
+from media.echo import FRESH, HISTORY, SELDOM, WINDOW, EchoReference
+from media.frame import Samples
 from tests.media.speech import DATA
 
 AUDIBLE_DB = -50.0
@@ -90,6 +92,35 @@ def test_an_echo_whose_delay_changes_is_found_again(agent: Signal) -> None:
     )
     assert np.mean(found[later] > 0.7) >= 0.95
     assert reference.delay == pytest.approx(0.18, abs=0.004)
+
+
+def test_a_line_without_an_echo_is_looked_at_closely_first_and_then_seldom(
+    agent: Signal, caller: Signal
+) -> None:
+    one = line(agent, caller, delay=0.1, loss=120, kind="flat")
+    heard, looks = one.came.astype("<i2"), [0, 0]
+
+    def came(start: int, end: int) -> Samples:
+        looks[0] += end - start == WINDOW
+        looks[1] += end - start == HISTORY
+        return heard[max(start, 0) : max(end, 0)]
+
+    scores(one.sent, one.came, EchoReference(wire_form("l16", RATE), came))
+    windows, searches = looks
+    # What seems to be one by chance is looked at once more.
+    assert FRESH // 2 <= searches <= FRESH // 2 + 1.3 * (windows - FRESH) // SELDOM
+
+
+def test_an_echo_that_comes_late_in_a_call_is_found(agent: Signal, caller: Signal) -> None:
+    none = line(agent, caller, delay=0.1, loss=120, kind="flat")
+    then = line(agent, None, delay=0.1, loss=12, kind="hybrid")
+    whole = len(agent) // 2 // WINDOW * WINDOW
+    came = np.concatenate((none.came[:whole], then.came[whole:]))
+    found = scores(then.sent, came)
+    later = (np.arange(len(found)) * WINDOW >= whole + RATE) & (
+        window_levels(then.echo) > AUDIBLE_DB
+    )
+    assert np.mean(found[later] > 0.7) >= 0.95
 
 
 def test_ducking_the_agent_changes_nothing(agent: Signal) -> None:
