@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,17 +18,16 @@ from gateway.commands.shared.options import (
 
 if TYPE_CHECKING:
     from gateway.agents.loading import Agent
-    from gateway.backends.cascade.ports import LanguageModel
     from gateway.scenarios.moves import Move
-    from gateway.scenarios.run import Result
+    from gateway.scenarios.run import Models, Result
     from gateway.scenarios.scenario import Scenario, ScenarioFile
 
 NAME = "test"
 HELP = "hold the calls of scenario files with an agent, in text or with sound"
 
 
-Pair: TypeAlias = "tuple[ScenarioFile, Agent, Callable[[], LanguageModel]]"
-"""A file, who answers its calls, and what thinks for them."""
+Pair: TypeAlias = "tuple[ScenarioFile, Agent, Models]"
+"""A file, who answers its calls, and what thinks for them and for callers that are played."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +81,6 @@ def run(args: argparse.Namespace) -> int:
     """Hold the calls; give 0 where all went as expected, 1 where not, 2 for a file that is none."""
     from gateway.agents.library import AgentLibrary, shipped
     from gateway.agents.places import AgentError
-    from gateway.commands.shared.text_model import model_of
     from gateway.scenarios.format import ScenarioError, read
 
     if not args.sound and (args.moves or args.search or args.keep):
@@ -103,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     for file in files:
         try:
             agent = library.get(file.agent)
-            pairs.append((file, agent, model_of(agent, sound=args.sound)))
+            pairs.append((file, agent, _models(file, agent, sound=args.sound)))
         except (AgentError, KeyError, ValueError) as error:
             complain(f"{file.path}: {error}")
             return 2
@@ -112,9 +110,29 @@ def run(args: argparse.Namespace) -> int:
     return _told(args, *_held(args, pairs))
 
 
+def _models(file: ScenarioFile, agent: Agent, *, sound: bool) -> Models:
+    """Make the models; raise ValueError or AgentError where one cannot be."""
+    import os
+    from functools import partial
+
+    from gateway.backends.cascade.parts import language_model
+    from gateway.commands.shared.text_model import model_of
+    from gateway.scenarios.run import Models
+
+    answers = model_of(agent, sound=sound)
+    if not file.caller_model:
+        return Models(answers)
+    caller = partial(language_model, agent, os.environ, file.caller_model, "caller_model")
+    judge = partial(language_model, agent, os.environ, file.judge_model, "judge_model")
+    caller(), judge()  # what is wrong with them is said before a call
+    return Models(answers, caller, judge)
+
+
 def _wanted(args: argparse.Namespace, file: ScenarioFile) -> list[Scenario]:
     return [
-        each for each in file.scenarios if args.only in each.name and (each.sound or not args.sound)
+        each
+        for each in file.scenarios
+        if args.only in each.name and (not args.sound or (each.sound and not each.persona))
     ]
 
 
@@ -128,11 +146,11 @@ def _held(
 
     results: list[Result] = []
     total = Manners()
-    for file, agent, model in pairs:
+    for file, agent, models in pairs:
         if not args.sound:
-            results += run_file(file, agent, model, lambda each: args.only in each.name)
+            results += run_file(file, agent, models, lambda each: args.only in each.name)
             continue
-        runs = SoundRun(file, agent, model, args.keep)
+        runs = SoundRun(file, agent, models.agent, args.keep)
         for scenario in _wanted(args, file):
             result, manners = runs.result(scenario, args.moves)
             results.append(result)
@@ -172,8 +190,8 @@ def _search(args: argparse.Namespace, pairs: list[Pair]) -> int:
 
     found = []
     tried = 0
-    for file, agent, model in pairs:
-        runs = SoundRun(file, agent, model)
+    for file, agent, models in pairs:
+        runs = SoundRun(file, agent, models.agent)
         for scenario in _wanted(args, file):
             tried += 1
             one = runs.search(scenario, args.search, args.seed)

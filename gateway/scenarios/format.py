@@ -13,6 +13,8 @@ from gateway.scenarios.scenario import Expect, Scenario, ScenarioFile, Turn
 
 T = TypeVar("T")
 
+TOP = ("agent", "scenarios", "caller_model", "judge_model", "judge_prompt")
+
 BOOLS = ("true", "false")
 
 
@@ -43,7 +45,7 @@ class _Reader:
         self._wrong: list[str] = []
 
     def file(self, node: yaml.Node | None) -> ScenarioFile:
-        top = self._table(node, ("agent", "scenarios"), "the file")
+        top = self._table(node, TOP, "the file")
         agent = self._plain(top.get("agent"), str, "agent") if "agent" in top else None
         scenarios = [
             made
@@ -58,17 +60,43 @@ class _Reader:
                 )
         if agent is None and not self._wrong:
             self._say(node, "agent is missing")
+        models = self._models(top)
+        for each in scenarios:
+            if each.persona and not models[0]:
+                self._wrong.append(
+                    f"{self._path}:{each.line}: a persona needs a caller_model in the file"
+                )
         if self._wrong:
             raise ScenarioError("\n".join(dict.fromkeys(self._wrong)))
-        return ScenarioFile(self._path, agent or "", tuple(scenarios))
+        prompt = self._value(top.get("judge_prompt")) or ""
+        return ScenarioFile(self._path, agent or "", tuple(scenarios), *models, prompt)
+
+    def _models(self, top: Mapping[str, yaml.Node]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read who plays callers, and who judges."""
+        found: list[dict[str, Any]] = []
+        for name in ("caller_model", "judge_model"):
+            value = self._value(top.get(name)) or {}
+            if not isinstance(value, dict) or (value and "kind" not in value):
+                said = "a table as backend.model in an agent's file: kind, model, urls"
+                self._say(top.get(name), f"{name} is {said}")
+            found.append(value if isinstance(value, dict) else {})
+        prompt = self._value(top.get("judge_prompt"))
+        if prompt is not None and not (
+            isinstance(prompt, str) and "{question}" in prompt and "{call}" in prompt
+        ):
+            self._say(
+                top.get("judge_prompt"), "judge_prompt is text with {question} and {call} in it"
+            )
+        return found[0], found[1] or found[0]
 
     def _scenario(self, node: yaml.Node) -> Scenario | None:
         allowed = tuple(name for name in Scenario.__slots__ if name != "line")
         table = self._table(node, allowed, "a scenario")
         before = len(self._wrong)
         given = {name: self._value(each) for name, each in table.items() if name != "turns"}
-        turns = self._list(table.get("turns"), "turns", node)
-        given["turns"] = [self._turn(each) for each in turns]
+        if "turns" in table or "persona" not in table:
+            turns = self._list(table.get("turns"), "turns", node)
+            given["turns"] = [self._turn(each) for each in turns]
         if "began" in given and isinstance(given["began"], str):
             given["began"] = given["began"].replace(" ", "T")
         if len(self._wrong) > before:

@@ -33,6 +33,9 @@ KINDS = (
 do what the scenario says, so that nothing can be said of the agent."""
 
 
+COUNTED = ("turns", "words", "function_calls")
+"""Metrics that need no judge: of the caller, of the agent, of the agent's tools."""
+
 PAUSE = "..."
 """In what a caller says: half a second of silence."""
 
@@ -142,11 +145,40 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Metric:
+    """What is measured of a call with a persona: judged of each answer, or counted."""
+
+    name: str
+    "`turns`, `words` and `function_calls` are counted"
+    criterion: str = ""
+    "a question about an answer of the agent's, for the judge"
+    min_score: Annotated[float, Meta(ge=0, le=1)] | None = None
+    "the least share of answers that get a yes"
+    min: float | None = None
+    max: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.name in COUNTED) == bool(self.criterion):
+            raise ValueError(f"a criterion is for what is not {', '.join(COUNTED)}")
+        if bool(self.criterion) != (self.min_score is not None):
+            raise ValueError("a criterion has a min_score, and what is counted min and max")
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """One call."""
 
     name: Annotated[str, Meta(min_length=1)]
-    turns: tuple[Turn, ...]
+    turns: tuple[Turn, ...] = ()
+    persona: str = ""
+    "who a model plays as caller, in place of turns"
+    goal: str = ""
+    "what the persona wants"
+    success: str = ""
+    "what the judge is asked of the whole call"
+    metrics: tuple[Metric, ...] = ()
+    max_turns: Annotated[int, Meta(ge=1, le=100)] = 20
+    "of the persona"
     caller: str = ""
     "the caller's number"
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -168,6 +200,12 @@ class Scenario:
     def __post_init__(self) -> None:
         if any(turn.hangs_up_ms is not None for turn in self.turns[:-1]):
             raise ValueError("turns: hangs_up_ms is for the last one")
+        if bool(self.turns) == bool(self.persona):
+            raise ValueError("one of turns and persona is needed")
+        if bool(self.persona) != bool(self.goal) or bool(self.persona) != bool(self.success):
+            raise ValueError("persona, goal and success belong together")
+        if self.metrics and not self.persona:
+            raise ValueError("metrics are of a call with a persona")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +215,9 @@ class ScenarioFile:
     path: Path
     agent: str
     scenarios: tuple[Scenario, ...]
+    caller_model: Mapping[str, Any] = field(default_factory=dict)
+    "who plays personas: as `backend.model` in an agent's file"
+    judge_model: Mapping[str, Any] = field(default_factory=dict)
+    "who judges; left out: the caller's"
+    judge_prompt: str = ""
+    "what the judge is told, with `{question}` and `{call}` in it; left out: our own"

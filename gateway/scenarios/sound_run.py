@@ -22,7 +22,8 @@ from gateway.scenarios.judge import (
 )
 from gateway.scenarios.manners import Manners, manner_failures, manners
 from gateway.scenarios.moves import Move, drawn, smaller
-from gateway.scenarios.run import Line, Result, began_of, tool_line
+from gateway.scenarios.persona import Said
+from gateway.scenarios.run import Result, began_of, tool_line
 from gateway.scenarios.scenario import Scenario, ScenarioFile
 from gateway.scenarios.sound_call import hold
 from gateway.scenarios.sound_files import keep
@@ -61,7 +62,7 @@ class SoundRun:
         begun = time.monotonic()
         failures: list[Failure] = []
         runs, total = 0, Manners()
-        lines: tuple[Line, ...] = ()
+        lines: tuple[Said, ...] = ()
         while runs < scenario.runs and not failures:
             runs += 1
             held, failures, lines = self._judged(scenario, moves)
@@ -100,7 +101,7 @@ class SoundRun:
 
     def _judged(
         self, scenario: Scenario, moves: tuple[Move, ...]
-    ) -> tuple[Held, list[Failure], tuple[Line, ...]]:
+    ) -> tuple[Held, list[Failure], tuple[Said, ...]]:
         with tempfile.TemporaryDirectory(prefix="parley-test-") as folder:
             began = began_of(scenario, self.agent)
             held = hold(scenario, self.agent, self.model(), Path(folder), began, moves)
@@ -146,13 +147,13 @@ class _Judgement:
         failures += never_right(answers, [each for _, each in self._used], self._agent.specs)
         return failures + list(manner_failures(held, self._scenario.turns))
 
-    def transcript(self) -> tuple[Line, ...]:
+    def transcript(self) -> tuple[Said, ...]:
         """Return the call as it was heard."""
-        lines = [Line("agent", self._between(0.0, self._start(0)))]
+        lines = [Said("agent", self._between(0.0, self._start(0)))]
         for at, turn in enumerate(self._scenario.turns[: len(self._spoken)]):
-            lines.append(Line("caller", turn.words))
+            lines.append(Said("caller", turn.words))
             lines += [tool_line(each) for each in self._tools(at)]
-            lines.append(Line("agent", self._answer(at)))
+            lines.append(Said("agent", self._answer(at)))
         return tuple(lines)
 
     def _start(self, at: int) -> float:

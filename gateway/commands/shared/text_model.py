@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def model_of(agent: Agent, *, sound: bool = False) -> Callable[[], LanguageModel]:
     """Find what makes the agent's language model; raise ValueError where it has none in text."""
+    from functools import partial
+
     from gateway.backends.cascade.parts import language_model
     from gateway.scenarios.text_call import scripted
 
@@ -23,5 +25,6 @@ def model_of(agent: Agent, *, sound: bool = False) -> Callable[[], LanguageModel
         return lambda: scripted(agent)
     if sound:  # time is virtual there, and no server waits for it
         raise ValueError(f"{agent.name} has no scripted model, which --sound needs")
-    made = language_model(agent, os.environ, choice.model, "backend.model")
-    return lambda: made
+    make = partial(language_model, agent, os.environ, choice.model, "backend.model")
+    make()  # what is wrong with it is said before a call
+    return make

@@ -18,7 +18,7 @@ from gateway.backends.cascade.ports import (
 )
 from gateway.events import Entry
 from gateway.scenarios.format import read
-from gateway.scenarios.run import run_file
+from gateway.scenarios.run import Models, run_file
 from gateway.scenarios.scenario import ScenarioFile
 from gateway.scenarios.text_call import scripted
 
@@ -144,12 +144,12 @@ def forgets(request: ModelRequest, events: list[ModelEvent]) -> list[ModelEvent]
     ],
 )
 def test_a_planted_fault_is_found(file: ScenarioFile, fault: Change, kind: str) -> None:
-    results = run_file(file, AGENT, lambda: Faulty(fault))
+    results = run_file(file, AGENT, Models(lambda: Faulty(fault)))
     assert kind in {failure.kind for each in results for failure in each.failures}
 
 
 def test_every_scenario_of_the_example_agent_passes_twice_and_alike(file: ScenarioFile) -> None:
     assert len(file.scenarios) >= 25
-    first, again = (run_file(file, AGENT, lambda: scripted(AGENT)) for _ in range(2))
+    first, again = (run_file(file, AGENT, Models(lambda: scripted(AGENT))) for _ in range(2))
     assert [each.failures for each in first] == [()] * len(first)
     assert [each.transcript for each in first] == [each.transcript for each in again]
