@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -88,6 +89,7 @@ async def test_a_caller_who_says_nothing_makes_the_run_invalid(tmp_path: Path) -
         model = partial(language_model, AGENT, {}, file.caller_model, "caller_model")
         models = Models(lambda: scripted(AGENT), model, model)
         result = await run_scenario(file, file.scenarios[0], AGENT, models)
+        await asyncio.sleep(0.1)  # the client lets go of its connection
     assert [each.kind for each in result.failures] == ["invalid"]
 
 
