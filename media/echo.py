@@ -250,19 +250,20 @@ class EchoReference:
         """Return the delay at which the sent sound is most like `came`, if it is like it at all."""
         sent = self._sent.get(end - HISTORY - LONGEST_DELAY, end)
         # Half the rate is enough to find it.
-        near = came[0::2] + came[1::2]
-        far = sent[0::2] + sent[1::2]
-        spectrum = np.conj(np.fft.rfft(near, _FFT)) * np.fft.rfft(far, _FFT)
+        both = np.zeros((2, _FFT), dtype=np.float32)
+        near, far = both[0, : HISTORY // 2], both[1, : (HISTORY + LONGEST_DELAY) // 2]
+        np.add(came[0::2], came[1::2], out=near)
+        np.add(sent[0::2], sent[1::2], out=far)
+        spectra = np.fft.rfft(both)
         places = LONGEST_DELAY // 2 + 1
-        product = np.fft.irfft(spectrum, _FFT)[:places]
-        sums = np.concatenate(([0.0], np.cumsum(far * far, dtype=np.float64)))
+        product = np.fft.irfft(np.conj(spectra[0]) * spectra[1], _FFT)[:places]
+        sums = np.zeros(len(far) + 1)
+        np.cumsum(far * far, dtype=np.float64, out=sums[1:])
         energy = sums[len(near) :][:places] - sums[:places]
-        floor = FAINT * len(near)
-        likeness = np.abs(product) / np.sqrt(
-            np.maximum(energy, floor) * max(float(np.dot(near, near)), 1.0)
-        )
+        # The squares of what is compared: one root is enough.
+        likeness = np.square(product) / np.maximum(energy, FAINT * len(near))
         best = int(likeness.argmax())
-        if likeness[best] < LIKENESS:
+        if likeness[best] < LIKENESS**2 * max(float(np.dot(near, near)), 1.0):
             return None
         return max(0, LONGEST_DELAY - 2 * best - EARLY)
 

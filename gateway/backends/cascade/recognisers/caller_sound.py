@@ -80,6 +80,12 @@ def speech_span(samples: Samples, rate: int) -> tuple[int, int] | None:
     return voiced_span(samples, rate)
 
 
+def loudest(samples: Samples, rate: int) -> float:
+    """Return how loud the loud frames are, in dBFS."""
+    found = levels(samples, rate, FRAME_SECONDS)
+    return float(np.percentile(found, 95)) if len(found) else SILENT
+
+
 def split(samples: Samples, rate: int, longest: float) -> list[Samples]:
     """Cut sound into pieces of at most `longest` seconds, each cut in the softest moment.
 

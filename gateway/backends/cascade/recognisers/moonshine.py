@@ -15,7 +15,12 @@ import numpy.typing as npt
 
 from gateway.backends.cascade.ports import Transcript
 from gateway.backends.cascade.recognisers.beam_search import Expected, Written
-from gateway.backends.cascade.recognisers.caller_sound import SoundRing, speech_span, split
+from gateway.backends.cascade.recognisers.caller_sound import (
+    SoundRing,
+    loudest,
+    speech_span,
+    split,
+)
 from gateway.backends.cascade.recognisers.moonshine_model import RATE, MoonshineModel
 from gateway.backends.cascade.recognisers.moonshine_tokens import Tokens
 from inference import find
@@ -23,6 +28,7 @@ from inference.errors import in_words
 from inference.pool import Priority, again
 from inference.runtime import Runtime
 from media.frame import AudioFrame, Samples
+from media.level import level
 from media.resample import convert_samples
 
 MODEL = "moonshine"
@@ -87,6 +93,14 @@ class _Look:
     pieces: tuple[int, ...]
 
 
+TAIL = 0.06
+"""Seconds of the newest sound by which it is known whether the caller goes on: a third of a
+syllable. Words are asked for after a pause twice as long."""
+
+WEAKER = 10.0
+"""dB below the loud frames of a turn above which that sound is still the caller's, and no noise
+behind them."""
+
 SAME_START = 0.3
 """Seconds by which two looks at one turn may differ in where it began."""
 
@@ -142,10 +156,12 @@ class Moonshine:
         *,
         careful: bool = True,
         draft: Sequence[int] = (),
+        again: Callable[[], bool] = lambda: True,
     ) -> Spoken:
         """Return the words as `write` does, with what the next look at the same turn begins from.
 
         `draft` is what an earlier look at this turn wrote; only what it got wrong costs anything.
+        `again` is asked whether a second look at doubtful words is still of use.
         """
         chosen = self.settings
         span = speech_span(samples, rate)
@@ -159,7 +175,7 @@ class Moonshine:
         texts: list[str] = []
         for part in split(turn, rate, chosen.longest):
             sound = self._prepare(part, rate)
-            best = _written(model, sound, chosen, expected, careful, () if texts else draft)
+            best = _written(model, sound, chosen, expected, careful, () if texts else draft, again)
             if not texts:
                 pieces = best.pieces
             texts.append(_text(tokens, best, chosen))
@@ -202,7 +218,12 @@ class MoonshineStream:
         def job() -> Spoken:
             draft = self._draft(start, end)  # when it begins: the look before may be done by then
             return self._recogniser.hear(
-                samples, self._rate, self._hints, careful=final, draft=draft
+                samples,
+                self._rate,
+                self._hints,
+                careful=final and not self._goes_on(samples),
+                draft=draft,
+                again=lambda: not self._goes_on(samples),
             )
 
         try:
@@ -223,6 +244,12 @@ class MoonshineStream:
             return ()
         return last.pieces
 
+    def _goes_on(self, turn: Samples) -> bool:
+        """Return whether the caller sounds now: the words of `turn` are evidence then, no more."""
+        newest = self._ring.end
+        tail = self._ring.take(newest - int(TAIL * self._rate), newest)
+        return len(tail) > 0 and level(tail) > loudest(turn, self._rate) - WEAKER
+
     async def close(self) -> None:
         """Let go of the sound."""
         self._ring = SoundRing(self._rate, 0.1)
@@ -235,16 +262,17 @@ def _written(
     expected: Expected | None,
     careful: bool,
     draft: Sequence[int],
+    again: Callable[[], bool],
 ) -> Written:
     """Write down at most `longest` seconds."""
     width = chosen.width if careful else chosen.quick
     best = model.write(model.hear(sound), len(sound), width=width, expected=expected, draft=draft)
-    if careful and best.confidence < chosen.doubtful:
+    if careful and best.confidence < chosen.doubtful and again():
         faster = convert_samples(sound, RATE, int(RATE * AGAIN))
-        again = model.write(
+        second = model.write(
             model.hear(faster), len(faster), width=width, expected=expected, draft=best.pieces
         )
-        best = max(best, again, key=lambda each: each.confidence)
+        best = max(best, second, key=lambda each: each.confidence)
     return best
 
 
