@@ -69,6 +69,12 @@ fix: $(MADE)/project ## Format, and mend what the linter can mend
 kills: setup ## Kill a busy process at 100 random moments: whole log, readable recordings, all finished
 	@folder=$$(mktemp -d); $(BIN)/python -m tests.gateway.observe.test_lost 100 $$folder; rm -rf $$folder
 
+MINUTES ?= 30
+
+.PHONY: soak-faults
+soak-faults: setup ## Hold 20 calls on all lines for MINUTES (30) among random faults: every call ends in the log, nothing is left
+	@$(BIN)/python -m bench.faults --minutes $(MINUTES)
+
 ##@ Measure
 
 .PHONY: bench

@@ -1,0 +1,1 @@
+"""Random faults over calls on all lines: `python -m bench.faults`."""
