@@ -220,10 +220,10 @@ async def soak(folder: Path, minutes: float, calls: int, seed: int) -> list[str]
             early: Holdings | None = None
             parts = 4
             for part in range(parts):
-                doing = asyncio.create_task(mischief.run())
-                await callers.hold(calls, minutes * 60 / parts)
-                doing.cancel()
-                await asyncio.gather(doing, return_exceptions=True)
+                async with asyncio.TaskGroup() as group:
+                    doing = group.create_task(mischief.run())
+                    await callers.hold(calls, minutes * 60 / parts)
+                    doing.cancel()
                 held = await quiet(running)
                 early = early or held
                 print(
