@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import random
 import socket
@@ -26,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import soundfile
+import structlog
 import uvloop
 
 from bench.calls.gateway_process import ROOT, GatewayProcess, gateway
@@ -250,6 +252,8 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=random.randrange(10**6))
     options.add_argument("--keep", type=Path, help="leave log and recordings in this folder")
     given = options.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    logging.disable(logging.ERROR)  # callers who vanish leave sockets that are written to
     print(f"{given.calls} calls for {given.minutes:g} minutes, seed {given.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="parley-faults-") as own:
         folder = given.keep or Path(own)
