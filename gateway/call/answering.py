@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import structlog
 
-from gateway.events import BackendCommand, BackendLost, Listen
+from gateway.events import AgentAudio, BackendCommand, BackendLost, Listen
 from gateway.plumbing.fence import is_stop
 from gateway.ports import Backend, BackendEvent, BackendStart, BackendTraits
 from inference.errors import as_error, in_words
@@ -115,8 +115,11 @@ class Answering:
         self._call_id = start.info.call_id
 
         def emit(event: BackendEvent) -> None:
-            if self._backend is backend:  # what a replaced backend still says is void
-                self._post(event)
+            if self._backend is not backend:
+                return  # what a replaced backend still says is void
+            if isinstance(event, AgentAudio) and len(event.pcm) % 2:
+                raise ValueError(f"{len(event.pcm)} bytes of sound: there is half a sample")
+            self._post(event)
 
         try:
             await backend.run(start, emit)

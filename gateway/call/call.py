@@ -271,9 +271,16 @@ class Call:
             self._broke()
             await self._over.wait()
         finally:
-            self._hearing.close()
-            if self._track is not None:
-                self._track.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Give back what the call has, whichever part of it refuses."""
+        for part in (self._hearing, self._track):
+            try:
+                if part is not None:
+                    part.close()
+            except BaseException:  # fence: this ends a task of the gateway's own group
+                log.exception("call_not_closed", call_id=self.leg.info.call_id)
 
     def _broke(self) -> None:
         """End a call that we broke ourselves, with a word where that can still be said."""

@@ -8,9 +8,8 @@ behind.
 from __future__ import annotations
 
 import asyncio
-import errno
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -18,156 +17,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.backends.cascade.cascade import CascadeSettings
-from gateway.backends.cascade.ports import (
-    ModelEvent,
-    ModelRequest,
-    RecogniserStream,
-    SpeechChunk,
-    TextDelta,
-    Transcript,
-)
 from gateway.call.settings import ConversationSettings, FixedLines
 from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.virtual_time import run
 from media.playout import Chunk
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
+from tests.support.faulty_parts import KINDS, Model, Recogniser, Voice, plain_failure
 
 SETTINGS = ConversationSettings(lines=FixedLines(greeting="Hello."))
 LONG = ConversationSettings(lines=FixedLines(greeting="one two three four five " * 20))
 WITHIN = 2.0
 """Seconds within which the caller hears a word after a fault."""
-
-
-class Own(BaseException):
-    """What no `except Exception` takes."""
-
-
-async def hang() -> None:
-    await asyncio.Event().wait()
-
-
-async def fail(kind: str) -> None:
-    """Do what a kind of fault is, where it is one that raises or never returns."""
-    match kind:
-        case "raise":
-            raise RuntimeError("broken")
-        case "base":
-            raise KeyboardInterrupt
-        case "own":
-            raise Own
-        case "exit":
-            raise SystemExit(3)
-        case "stop":
-            raise asyncio.CancelledError
-        case "disk":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        case "close":
-            raise ConnectionResetError("the far side closed")
-        case "hang":
-            await hang()
-        case _:
-            raise AssertionError(kind)
-
-
-KINDS = ("raise", "base", "own", "exit", "stop", "disk", "close", "hang")
-
-
-class Model:
-    """Answers, unless it is to fail: before its first word, after some, or as it is closed."""
-
-    def __init__(self, place: str, kind: str) -> None:
-        self.place, self.kind = place, kind
-        self.asked = 0
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        self.asked += 1
-        first = self.asked == 1
-        if first and self.place == "model before":
-            await fail(self.kind)
-        try:
-            yield TextDelta("We are open ")
-            if first and self.place == "model within":
-                await fail(self.kind)
-            yield TextDelta("all day.")
-        finally:
-            if first and self.place == "model after":
-                await fail(self.kind)
-
-
-class Voice(ClauseTones):
-    """Speaks, unless it is to fail."""
-
-    def __init__(self, place: str, kind: str) -> None:
-        self.place, self.kind = place, kind
-        self.asked = 0
-
-    async def speak(
-        self, texts: AsyncIterator[str], rate: int
-    ) -> AsyncGenerator[SpeechChunk, None]:
-        self.asked += 1
-        first = self.asked == 1
-        if first and self.place == "voice before":
-            await fail(self.kind)
-        try:
-            async for chunk in super().speak(texts, rate):
-                yield chunk
-                if first and self.place == "voice within":
-                    await fail(self.kind)
-        finally:
-            if first and self.place == "voice after":
-                await fail(self.kind)
-
-
-@dataclass
-class Recogniser(LevelRecogniser):
-    """Hears, unless it is to fail."""
-
-    place: str = ""
-    kind: str = ""
-
-    def open(
-        self, rate: int, hints: Sequence[str], on_words: Callable[[Transcript], None] | None = None
-    ) -> RecogniserStream:
-        return Ears(super().open(rate, hints, on_words), self)
-
-
-class Ears:
-    """One caller's place in the recogniser."""
-
-    def __init__(self, stream: RecogniserStream, of: Recogniser) -> None:
-        self.stream, self.of = stream, of
-        self.asked = 0
-
-    async def serve(self) -> None:
-        if self.of.place == "recogniser serves":
-            await asyncio.sleep(1)
-            await fail(self.of.kind)
-
-    def feed(self, frame: Any) -> None:
-        self.stream.feed(frame)
-        self.asked += 1
-        if self.of.place == "recogniser feeds" and self.asked == 100:
-            plain_failure(self.of.kind)
-
-    async def transcribe(self, start: int, end: int, *, final: bool) -> Transcript:
-        if self.of.place == "recogniser writes":
-            self.of.place = ""
-            await fail(self.of.kind)
-        return await self.stream.transcribe(start, end, final=final)
-
-    async def close(self) -> None:
-        await self.stream.close()
-
-
-def plain_failure(kind: str) -> None:
-    """Fail where nothing can wait."""
-    failing = fail(kind)
-    try:
-        failing.send(None)
-    finally:
-        failing.close()
-
 
 PARTS = {
     "model before": "model",
@@ -182,6 +43,12 @@ PARTS = {
 }
 """Places, with the part that the log is to name."""
 
+OWN = ("hearing", "recording", "page", "line")
+"""Places in which what is raised is nobody's but ours: the call ends with a word."""
+
+DATA = ("model data", "voice data", "recogniser data")
+DATA_KINDS = ("garbage", "huge", "flood", "disorder")
+
 IMMEDIATE = {"recogniser feeds"}
 """Places in which nothing can hang: whoever calls does not wait."""
 
@@ -194,53 +61,112 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("place", "kind"), CELLS)
-def test_a_fault_stays_where_it_happens(place: str, kind: str) -> None:
-    sentences = Sentences()
-    times: list[float] = []
+@dataclass
+class Two:
+    """A call that is to fail and one beside it, held together."""
 
-    def sent(chunks: Sequence[Chunk]) -> None:
+    place: str = ""
+    kind: str = ""
+    heard: list[float] = field(default_factory=list)
+    "seconds after which each answer to the faulty call's caller sounded"
+    late: list[float] = field(default_factory=list)
+    "between two frames of the other one"
+
+    def __post_init__(self) -> None:
+        sentences, quick = Sentences(), CascadeSettings(1.5, 1.5, 1.5, 1.5)
+        recogniser = Recogniser(sentences, place=self.place, kind=self.kind)
+        model, voice = Model(self.place, self.kind), Voice(self.place, self.kind)
+        self.faulty = Caller(Parts(recogniser, model, voice, quick), sentences, SETTINGS)
+        well = Parts(LevelRecogniser(sentences), Model("", ""), ClauseTones())
+        self.well = Caller(well, sentences, LONG, "c2")
+        self.well.leg.send = self._sent  # type: ignore[method-assign]
+        self._times: list[float] = []
+
+    def _sent(self, chunks: Sequence[Chunk]) -> None:
         if chunks:
-            times.append(asyncio.get_running_loop().time())
+            self._times.append(asyncio.get_running_loop().time())
 
-    model, voice = Model(place, kind), Voice(place, kind)
-    recogniser = Recogniser(sentences, place=place, kind=kind)
-    quick = CascadeSettings(1.5, 1.5, 1.5, 1.5)
-    faulty = Caller(Parts(recogniser, model, voice, quick), sentences, SETTINGS)
-    well = Caller(
-        Parts(LevelRecogniser(sentences), Model("", ""), ClauseTones()), sentences, LONG, "c2"
-    )
-    well.leg.send = sent  # type: ignore[method-assign]
-    heard: list[float] = []
+    def hold(self, seconds: float = 25.0) -> None:
+        """Hold both; the neighbour misses no frame and has none late, whatever happens."""
+        with capture_logs():
+            run(self._main(seconds))
+        assert len(self._times) > 800
+        assert max(later - before for before, later in pairwise(self._times)) < 0.025
+        assert not self.well.log.of("fault")
+        assert len(self.faulty.log.of("call_ended")) == 1
 
-    async def asks(caller: Caller) -> None:
+    async def _main(self, seconds: float) -> None:
+        asyncio.get_running_loop().set_task_factory(fenced_task)
+
+        async def listens(caller: Caller) -> None:
+            await asyncio.sleep(seconds)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.faulty.run(self._asks))
+            group.create_task(self.well.run(listens))
+
+    async def _asks(self, caller: Caller) -> None:
         await caller.hears()
         await caller.says("When do you open?", draft=None)
         since = caller.now()
         await caller.sound()
-        heard.append(caller.now() - since)
+        self.heard.append(caller.now() - since)
         await asyncio.sleep(5)
         if not caller.call._over.is_set():
             await caller.says("And on Sunday?", draft=None)
             await asyncio.sleep(5)
 
-    async def listens(caller: Caller) -> None:
-        await asyncio.sleep(25)
 
-    async def main() -> None:
-        asyncio.get_running_loop().set_task_factory(fenced_task)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(faulty.run(asks))
-            group.create_task(well.run(listens))
+@pytest.mark.parametrize(("place", "kind"), CELLS)
+def test_a_fault_stays_where_it_happens(place: str, kind: str) -> None:
+    two = Two(place, kind)
+    two.hold()
+    assert two.heard
+    assert two.heard[0] < WITHIN
+    assert [fault["part"] for fault in two.faulty.log.of("fault")] == [PARTS[place]]
 
-    with capture_logs():
-        run(main())
-    late = [later - before for before, later in pairwise(times)]
-    assert len(times) > 800
-    assert max(late) < 0.025
-    assert heard
-    assert heard[0] < WITHIN
-    named = [fault["part"] for fault in faulty.log.of("fault")]
-    assert named == [PARTS[place]]
-    assert len(faulty.log.of("call_ended")) == 1
-    assert not well.log.of("fault")
+
+@pytest.mark.parametrize("kind", DATA_KINDS)
+@pytest.mark.parametrize("place", DATA)
+def test_what_is_wrong_rather_than_missing_costs_no_call(place: str, kind: str) -> None:
+    two = Two(place, kind)
+    two.hold()
+    assert two.heard
+    assert two.heard[0] < WITHIN
+    named = {fault["part"] for fault in two.faulty.log.of("fault")}
+    assert named <= {place.partition(" ")[0], "session"}
+
+
+class Breaks:
+    """Does nothing, until it fails."""
+
+    def __init__(self, kind: str, after: float) -> None:
+        self._kind, self._after = kind, after
+        self.witness = self
+
+    def __getattr__(self, name: str) -> Any:
+        def called(*values: object) -> None:
+            if asyncio.get_running_loop().time() > self._after:
+                plain_failure(self._kind)
+
+        return called
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("hang", "stop")])
+@pytest.mark.parametrize("place", OWN)
+def test_what_is_nobodys_fault_but_ours_ends_its_call_with_a_word(place: str, kind: str) -> None:
+    two = Two()
+    call, leg, breaks = two.faulty.call, two.faulty.leg, Breaks(kind, 1006.0)
+    match place:
+        case "hearing":
+            call._hearing.feed = breaks.feed  # type: ignore[method-assign]
+        case "recording":
+            call._track = breaks  # type: ignore[assignment]
+        case "page":
+            call._mouth._witness = breaks  # type: ignore[assignment]
+        case _:
+            leg.send = breaks.send  # type: ignore[method-assign]
+    two.hold()
+    assert [fault["part"] for fault in two.faulty.log.of("fault")] == ["gateway"]
+    (ended,) = two.faulty.log.of("call_ended")
+    assert (ended["ended_by"], ended["reason"]) == ("failure", "internal error")
