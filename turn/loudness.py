@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Collection, Iterable
 
@@ -36,15 +37,15 @@ class Loudness:
         self.noise = UNHEARD
         "the line without anybody's voice"
         self._voiced: deque[float] = deque(maxlen=WINDOWS)
+        self._ordered: list[float] = []
+        "the same by level"
         self._run: deque[float] = deque(maxlen=STEADY_WINDOWS)
 
     @property
     def speech(self) -> float:
         """Return the level of the present or last speech: the upper quartile of its windows."""
-        if not self._voiced:
-            return self.noise
-        ordered = sorted(self._voiced)
-        return ordered[(len(ordered) * 3) // 4]
+        ordered = self._ordered
+        return ordered[(len(ordered) * 3) // 4] if ordered else self.noise
 
     def quiet(self, level: float) -> None:
         """Take a window without voice."""
@@ -54,11 +55,15 @@ class Loudness:
         """Take the first voiced windows of a speech."""
         self._voiced.clear()
         self._voiced.extend(levels)
+        self._ordered = sorted(self._voiced)
         self._run.clear()
 
     def voiced(self, level: float) -> None:
         """Take a further voiced window."""
+        if len(self._voiced) == WINDOWS:
+            del self._ordered[bisect_left(self._ordered, self._voiced[0])]
         self._voiced.append(level)
+        insort(self._ordered, level)
         self._run.append(level)
 
     @property

@@ -132,7 +132,9 @@ class TurnTaking:
         self._echo += (window.echo - self._echo) * 0.2  # over the last five windows, 0.16 s
         if self._overlap is not None:
             outputs += self._settle(self._overlap.heard(self._sound()))
-        return outputs + self._endpoint.passed(self._now, self._gate.line)
+        if self._endpoint.open:
+            outputs += self._endpoint.passed(self._now, self._gate.line)
+        return outputs
 
     def _started(self, edge: SpeechStarted) -> list[TurnOutput]:
         if self._overlap is not None:

@@ -46,20 +46,21 @@ class ContinuousStream:
 
     def push(self, frame: AudioFrame, now: float) -> list[AudioFrame]:
         """Append a frame from the line; give it re-positioned, after the silence before it."""
+        before, start, pcm = self._line_end, frame.start, frame.pcm
         frames = []
-        if self._line_end is not None and frame.start > self._line_end + self._ahead:
-            missing = frame.start - self._line_end - self._ahead
+        if before is not None and start > before + self._ahead:
+            missing = start - before - self._ahead
             if missing <= LONGEST_GAP * self.rate:
                 frames.append(self._silence(missing))
-        self._line_end = frame.end
+        self._line_end = start + len(pcm) // 2
         self._ahead = 0
-        placed = frame
-        if frame.start != self.end:
-            placed = AudioFrame(frame.pcm, frame.rate, self.end, frame.payload, frame.codec)
-        self.recent.push(self.end, placed.pcm)
-        self.end = self.recent.end
+        if start != self.end:
+            frame = AudioFrame(pcm, frame.rate, self.end, frame.payload, frame.codec)
+        recent = self.recent
+        recent.push(self.end, pcm)
+        self.end = recent.end
         self._observe(now)
-        frames.append(placed)
+        frames.append(frame)
         return frames
 
     def idle(self, now: float) -> AudioFrame | None:
@@ -97,12 +98,11 @@ class ContinuousStream:
 
     def _observe(self, now: float) -> None:
         """Follow the earliest arrivals (they met no queue), and slowly, clocks that drift."""
-        offset = now - self.end / self.rate
-        if self._offset is None or offset < self._offset:
-            self._offset = offset
-        elif offset - self._offset > SILENT_AFTER:
-            # The line stalled and resumed behind us: positions now mean a later time.
-            self._offset = offset
-        else:
-            self._offset += (offset - self._offset) * 0.001
-        self.silent_at = self._offset + SILENT_AFTER + self.end / self.rate
+        spoken = self.end / self.rate
+        offset, known = now - spoken, self._offset
+        if known is not None and 0.0 <= offset - known <= SILENT_AFTER:
+            offset = known + (offset - known) * 0.001
+        # Else it is the first or the earliest; or the line stalled and resumed behind us, and
+        # positions now mean a later time.
+        self._offset = offset
+        self.silent_at = offset + SILENT_AFTER + spoken

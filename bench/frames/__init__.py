@@ -1,0 +1,1 @@
+"""What a frame of a call costs: `python -m bench.frames`."""
