@@ -171,7 +171,7 @@ class _Line:
             lambda hear: self.voices.open(info.rate, hear),
             None,
             lambda name: _Backend(self.answer),
-            nothing,  # type: ignore[arg-type]
+            nothing,
             nothing,
             nothing,
         )
@@ -194,7 +194,7 @@ class _Caller:
         self._sound = sound
         self._frames = len(sound) // FRAME
         self.wire = _Wire()
-        self._stream = TwilioStream(line, "bench", "machine")
+        self._stream = TwilioStream(line, "bench", "setting")
         self._socket = MediaSocket(self._stream, SocketLimits(ping_seconds=1e6))
         self._socket.on_ws_connected(self.wire)  # type: ignore[arg-type]
         self._coming: list[tuple[int, str]] = []

@@ -6,9 +6,8 @@ It is never asked about silence, on which it would say "You".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from gateway.backends.cascade.recognisers.caller_sound import (
     speech_span,
     split,
 )
+from gateway.backends.cascade.recognisers.moonshine_hints import expected_words
 from gateway.backends.cascade.recognisers.moonshine_model import RATE, MoonshineModel
 from gateway.backends.cascade.recognisers.moonshine_tokens import Tokens
 from inference import find
@@ -90,7 +90,7 @@ class _Look:
 
     start: int
     end: int
-    pieces: tuple[int, ...]
+    spoken: Spoken
 
 
 TAIL = 0.06
@@ -170,7 +170,7 @@ class Moonshine:
         around = int(chosen.margin * rate)
         turn = samples[max(0, span[0] - around) : span[1] + around]
         model, tokens = self.load()
-        expected = _expected(tokens, hints) if hints else None
+        expected = expected_words(tokens, hints) if hints else None
         pieces: tuple[int, ...] = ()
         texts: list[str] = []
         for part in split(turn, rate, chosen.longest):
@@ -214,35 +214,51 @@ class MoonshineStream:
         """Return the words in [start, end); raise OSError when that cannot be done."""
         around = int(AROUND * self._rate)
         samples = self._ring.take(start - around, end + around)
+        evidence = not final or self._goes_on(samples)
 
         def job() -> Spoken:
-            draft = self._draft(start, end)  # when it begins: the look before may be done by then
-            return self._recogniser.hear(
+            known = self._covering(start, end)
+            if evidence and known is not None:
+                return known  # more of it was asked about meanwhile, and that was more urgent
+            spoken = self._recogniser.hear(
                 samples,
                 self._rate,
                 self._hints,
-                careful=final and not self._goes_on(samples),
-                draft=draft,
+                careful=not evidence,
+                # As it is when the job begins: the look before may be done by then.
+                draft=self._draft(start, end),
                 again=lambda: not self._goes_on(samples),
             )
+            if self._covering(start, end) is None:
+                self._last = _Look(start, end, spoken)
+            return spoken
 
         try:
             spoken = await self._runtime.run(
                 lambda: again(job),
-                priority=Priority.DECISION if final else Priority.REPLY,
+                priority=Priority.REPLY if evidence else Priority.DECISION,
                 model="recogniser",
             )
         except Exception as error:  # fence: refused by the pool, or broken in the models
             raise OSError(f"the recogniser failed: {in_words(error)}") from error
-        self._last = _Look(start, end, spoken.pieces)
         return Transcript(spoken.text, final=final)
 
     def _draft(self, start: int, end: int) -> tuple[int, ...]:
         """Return what an earlier look at the same turn wrote; nothing where it was another turn."""
         last = self._last
-        if last is None or abs(start - last.start) > SAME_START * self._rate or end < last.end:
+        if last is None or not self._same_start(last, start) or end < last.end:
             return ()
-        return last.pieces
+        return last.spoken.pieces
+
+    def _covering(self, start: int, end: int) -> Spoken | None:
+        """Return what was heard in a later look at the same turn, if there was one."""
+        last = self._last
+        if last is None or not self._same_start(last, start) or last.end <= end:
+            return None
+        return last.spoken
+
+    def _same_start(self, last: _Look, start: int) -> bool:
+        return abs(start - last.start) <= SAME_START * self._rate
 
     def _goes_on(self, turn: Samples) -> bool:
         """Return whether the caller sounds now: the words of `turn` are evidence then, no more."""
@@ -281,18 +297,3 @@ def _text(tokens: Tokens, best: Written, chosen: MoonshineSettings) -> str:
         return ""
     text = tokens.text(best.pieces)
     return "" if text in INVENTED else text
-
-
-@lru_cache(maxsize=64)
-def _expected(tokens: Tokens, hints: tuple[str, ...]) -> Expected:
-    """Make the tree of the expected words, written as the model may write them."""
-    found = Expected()
-    for hint in hints:
-        for spelled in _spellings(hint):
-            found.add(tokens.encode(spelled))
-    return found
-
-
-def _spellings(hint: str) -> Iterable[str]:
-    """Return a phrase as it stands in a sentence, at its beginning, and as a name."""
-    return {hint, hint.lower(), hint[:1].upper() + hint[1:], hint.title()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from gateway.backends.cascade.recognisers.moonshine import Moonshine, MoonshineSettings
 from gateway.backends.cascade.recognisers.moonshine_model import Array
-from inference.runtime import Runtime
+from inference.runtime import Runtime, RuntimeSettings
 from media.frame import AudioFrame, Samples
 from tests.media.speech import recording
 
@@ -85,3 +87,35 @@ async def test_who_goes_on_meanwhile_makes_a_second_look_vain(
     samples = SAID.samples(mulaw=True)
     await ask(doubting, samples[: loud_moment(samples)], loud_moment(samples) - RATE // 2)
     assert looks.count == 1
+
+
+@pytest.mark.real_time
+async def test_while_models_are_busy_a_pause_goes_first_and_answers_what_was_asked_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runtime = Runtime(RuntimeSettings(workers=1))
+    busy = Moonshine(runtime, MoonshineSettings(doubtful=NEVER_SURE))
+    looks = Looks(busy, monkeypatch)
+    samples = SAID.samples(mulaw=True)
+    moment, free = loud_moment(samples), threading.Event()
+    stream = busy.open(RATE, ())
+
+    def feed(start: int, end: int) -> None:
+        stream.feed(AudioFrame(samples[start:end].tobytes(), RATE, start))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(runtime.run(free.wait))
+            await asyncio.sleep(0)
+            feed(0, moment)
+            early = group.create_task(stream.transcribe(0, moment, final=True))
+            await asyncio.sleep(0)
+            feed(moment, len(samples))
+            late = group.create_task(stream.transcribe(0, len(samples), final=True))
+            await asyncio.sleep(0)
+            free.set()
+    finally:
+        await stream.close()
+        runtime.close()
+    assert looks.count == 2
+    assert early.result().text == late.result().text
