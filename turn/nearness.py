@@ -193,9 +193,12 @@ class Nearness:
 
     def alone(self) -> Alone | None:
         """Return a low voice that is the only one, once it is believed: it is the caller's now."""
-        settings, low = self._settings, self._low
+        low = self._low
+        if low is None:
+            return None
+        settings = self._settings
         stopped = self._silent >= settings.rest
-        if low is None or (low.seconds < settings.alone and not stopped):
+        if low.seconds < settings.alone and not stopped:
             return None
         self._low = None
         if low.seconds < (settings.word if stopped else settings.alone):

@@ -12,7 +12,7 @@ import structlog
 from bench.frames.calls import Frames
 from bench.frames.steps import Steps
 
-SHOWN = 24
+SHOWN = 40
 """Functions in the table of steps."""
 
 

@@ -63,8 +63,9 @@ class Answering:
         if turn_start is not None:
             self.perform(Listen(turn_start))
             for frame in self._kept or ():
-                if frame.end > turn_start - int(PREFIX_SECONDS * frame.rate):
-                    self._pass_on(frame)
+                wanted = frame.end > turn_start - int(PREFIX_SECONDS * frame.rate)
+                if wanted and self._backend is backend:
+                    self._pass_on(backend, frame)
         return backend.traits
 
     def close(self) -> None:
@@ -77,7 +78,8 @@ class Answering:
         """Take the caller's sound."""
         if self._kept is not None:
             self._kept.append(frame)
-        self._pass_on(frame)
+        if self._backend is not None:
+            self._pass_on(self._backend, frame)
 
     def perform(self, command: BackendCommand) -> None:
         """Pass a command on."""
@@ -87,10 +89,9 @@ class Answering:
         except BaseException as raised:  # fence: a backend that breaks is lost, and no call with it
             self._lose(raised)
 
-    def _pass_on(self, frame: AudioFrame) -> None:
+    def _pass_on(self, backend: Backend, frame: AudioFrame) -> None:
         try:
-            if self._backend is not None:
-                self._backend.hear(frame)
+            backend.hear(frame)
         except BaseException as raised:  # fence: a backend that breaks is lost, and no call with it
             self._lose(raised)
 
