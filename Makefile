@@ -99,6 +99,10 @@ bench-turns: setup ## Measure turn-taking over recorded speech, against plain si
 	@$(BIN)/python -m bench.turns
 	@$(BIN)/python -m bench.together
 
+.PHONY: bench-bus
+bench-bus: setup ## Take the bus away for a minute while calls go on: is anything lost, out of order, or late?
+	@$(BIN)/python -m bench.bus
+
 .PHONY: bench-answers
 bench-answers: setup ## Measure who is taken for an answering machine, and where messages are left
 	@$(BIN)/python -m bench.answers
