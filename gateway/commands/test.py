@@ -18,6 +18,7 @@ from gateway.commands.shared.options import (
 
 if TYPE_CHECKING:
     from gateway.agents.loading import Agent
+    from gateway.config import Settings
     from gateway.scenarios.moves import Move
     from gateway.scenarios.run import Models, Result
     from gateway.scenarios.scenario import Scenario, ScenarioFile
@@ -64,6 +65,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="with sound: recordings of what failed, with labels for Audacity",
     )
+    line = parser.add_argument_group("over a real line, against a gateway that runs")
+    line.add_argument(
+        "--line",
+        metavar="TARGET",
+        help="call twilio:ws://..., sip:USER@HOST or webrtc:http://..., as `parley call` does",
+    )
+    line.add_argument("--token", default="", help="of the line, where it asks for one")
+    line.add_argument(
+        "--log",
+        type=Path,
+        metavar="FILE",
+        help="the gateway's call log: without it words and tools are not judged, but manners are",
+    )
+    line.add_argument(
+        "--conditions",
+        choices=("control", "regular"),
+        default="control",
+        help="the callers' sound: clean, or with noise, loss and muffling as tau-voice has it",
+    )
     add_json(parser)
     add_config(parser)
 
@@ -87,6 +107,12 @@ def run(args: argparse.Namespace) -> int:
         complain("--moves, --search and --keep are about calls with sound: add --sound")
         return 2
 
+    if args.line and args.sound:
+        complain("--sound is in virtual time, and --line is not: choose one")
+        return 2
+    if not args.line and (args.log or args.token or args.conditions != "control"):
+        complain("--log, --token and --conditions are about a real line: add --line")
+        return 2
     chosen = settings(args)
     try:
         files = [read(path) for path in _files(args.files)]
@@ -105,6 +131,8 @@ def run(args: argparse.Namespace) -> int:
         except (AgentError, KeyError, ValueError) as error:
             complain(f"{file.path}: {error}")
             return 2
+    if args.line:
+        return _over_line(args, chosen, pairs)
     if args.search:
         return _search(args, pairs)
     return _told(args, *_held(args, pairs))
@@ -182,6 +210,40 @@ def _told(
         show(results, console)
         show_figures(figures, console)
     return 0 if all(each.passed for each in results) else 1
+
+
+def _over_line(args: argparse.Namespace, chosen: Settings, pairs: list[Pair]) -> int:
+    """Call a running gateway for each scenario; what a line cannot give is left out, and said."""
+    import asyncio
+    import os
+
+    from gateway.backends.cascade.voices.local import LocalVoice
+    from gateway.caller.place import CallOptions, parse_target
+    from gateway.commands.shared.over_line import called
+    from gateway.doors.owner import known_owner
+    from gateway.scenarios.line_call import Caller
+    from inference.runtime import Runtime
+
+    known_owner()
+    try:
+        target = parse_target(args.line)
+    except ValueError as error:
+        complain(f"--line: {error}")
+        return 2
+    if args.log is not None and not args.log.is_file():
+        complain(f"--log: {args.log}: no such file")
+        return 2
+    secret = os.environ.get("TWILIO_AUTH_TOKEN", "")
+    runtime = Runtime(chosen.runtime)
+    try:
+        options = CallOptions(token=args.token, webhook=not args.token, auth_token=secret)
+        caller = Caller(target, options, LocalVoice(runtime), args.conditions, args.log)
+        who = [(file, agent) for file, agent, _ in pairs]
+        calling = called(who, caller, lambda each: args.only in each.name)
+        results, figures = asyncio.run(calling)
+    finally:
+        runtime.close()
+    return _told(args, results, figures)
 
 
 def _search(args: argparse.Namespace, pairs: list[Pair]) -> int:

@@ -178,6 +178,8 @@ TABLE = [
     ("replay", WRONG, "the following arguments are required: CALL"),
     ("replay nowhere", FAILED, "nowhere"),
     ("replay nowhere --plot x.png", WRONG, "--plot draws a --sweep, and there is none"),
+    ("test a.yaml --log x", WRONG, "--log, --token and --conditions are about a real line: add"),
+    ("test a.yaml --line sip:a@b --sound", WRONG, "--sound is in virtual time, and --line is not"),
     ("test nowhere.yaml", WRONG, "nowhere.yaml: No such file or directory"),
     ("say hello", WRONG, "the following arguments are required: -o/--output"),
     ("say hello -o name", WRONG, "-o: name has no ending; allowed are .wav and .flac"),
