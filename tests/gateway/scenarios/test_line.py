@@ -74,7 +74,12 @@ def test_an_agent_that_is_late_or_does_not_stop_is_found_without_a_log() -> None
     assert judged(scenario, late, []) == {"timeout"}
     deaf = replace(REPORT, cut_ins=(replace(cut, stopped=11.8, stop_delay=2.4),))
     assert judged(scenario, deaf, []) == {"not_stopped"}
-    silent = replace(REPORT, cut_ins=(replace(cut, stopped=None, stop_delay=None),))
+    (turn,) = REPORT.turns
+    silent = replace(
+        REPORT,
+        turns=(replace(turn, reply_seconds=1.0),),
+        cut_ins=(replace(cut, stopped=None, stop_delay=None),),
+    )
     assert judged(scenario, silent, []) == {"invalid"}
     figures = manners(held_of(REPORT, ["turn", "cut_in"], [], AGENT.tools)).figures()
     assert figures["yield_latency_mean"] == pytest.approx(0.4)
