@@ -172,11 +172,13 @@ def _sweep(
     name = swept[0].name
     today = asked.today(journals, name)
     rows = []
+    recorded = verdict.Figures()
     refusals = _Refusals()
     for each in swept:
         refusals.count = 0
         found = list(asked.outcomes(journals, [*made, each], resources, refusals))
         rows.append((str(each).partition("=")[2], verdict.total(found)))
+        recorded = verdict.recorded(found)
         if args.json:
             value = {"setting": name, "value": each.value, "as_recorded": rows[-1][0] == today}
             print_json({**value, **tables.sum_document(rows[-1][1])})
@@ -184,7 +186,7 @@ def _sweep(
         print("\n".join(tables.sweep_lines(name, rows, today)))
     if args.plot:
         try:
-            plot.draw(args.plot, name, rows, today)
+            plot.draw(args.plot, name, rows, today, recorded)
         except plot.PlotError as error:
             complain(str(error))
             return 1

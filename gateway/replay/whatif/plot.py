@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gateway.replay.whatif.verdict import Sum
+from gateway.replay.whatif.verdict import Figures, Sum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LINE, TODAY = "#2468b4", "#d98a29"
 
@@ -14,8 +18,13 @@ class PlotError(ValueError):
     """A picture cannot be drawn; its text is for the operator."""
 
 
-def draw(path: Path, name: str, rows: Sequence[tuple[str, Sum]], today: str) -> None:
-    """Draw a sweep; raises PlotError."""
+def draw(
+    path: Path, name: str, rows: Sequence[tuple[str, Sum]], today: str, recorded: Figures
+) -> None:
+    """Draw a sweep; where no value is the one of then, what was `recorded` has a mark of its own.
+
+    Raises PlotError.
+    """
     try:
         import matplotlib as mpl
     except ModuleNotFoundError:
@@ -46,10 +55,13 @@ def draw(path: Path, name: str, rows: Sequence[tuple[str, Sum]], today: str) -> 
             fontweight="bold" if was else "normal",
             color=TODAY if was else "#333333",
         )
+    if today not in [value for value, _ in known] and _mark(axes, recorded):
+        delays.append(recorded.median or 0.0)
+        shares.append(recorded.share)
     axes.set_xlabel("median response, seconds")
     axes.set_ylabel("turns cut short")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.set_ylim(-0.01, max(0.05, 1.25 * max(shares)))
+    axes.set_ylim(-0.1 * max(0.04, max(shares)), max(0.05, 1.25 * max(shares)))
     span = max(0.1, max(delays) - min(delays))
     axes.set_xlim(max(0.0, min(delays) - 0.12 * span), max(delays) + 0.28 * span)
     axes.grid(visible=True, alpha=0.25)
@@ -63,3 +75,21 @@ def draw(path: Path, name: str, rows: Sequence[tuple[str, Sum]], today: str) -> 
         raise PlotError(f"{path}: {error}") from None
     finally:
         plt.close(figure)
+
+
+def _mark(axes: Axes, recorded: Figures) -> bool:
+    """Mark what the recordings were like; say whether there is anything to mark."""
+    if recorded.median is None:
+        return False
+    point = recorded.median, recorded.share
+    axes.plot(*point, "D", color=TODAY, markersize=9, zorder=3)
+    axes.annotate(
+        f"as recorded\n{recorded.cut_short} of {recorded.turns}",
+        point,
+        xytext=(9, -20),
+        textcoords="offset points",
+        fontsize=8.5,
+        fontweight="bold",
+        color=TODAY,
+    )
+    return True

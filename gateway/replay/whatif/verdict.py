@@ -116,6 +116,15 @@ def now_of(outcome: Outcome) -> Figures:
     return _figures(outcome.now, list(judged_now(outcome)), float("inf"))
 
 
+def recorded(outcomes: Sequence[Outcome]) -> Figures:
+    """Count what was in whole recordings, whatever of them was judged."""
+    found = Figures()
+    for each in outcomes:
+        answered = [turn for turn in each.then.turns if turn.heard is not None]
+        found += _figures(each.then, answered, float("inf"))
+    return found
+
+
 def total(outcomes: Sequence[Outcome]) -> Sum:
     """Add up many calls."""
     then, now, sources = Figures(), Figures(), Counter[str]()
