@@ -168,17 +168,18 @@ class FarSide:
     def advance(self, now: float) -> None:
         """Count as heard what the model has played by `now`."""
         flights = self._flights
-        count = len(flights)
-        while self._done < count and flights[self._done].ends <= now + ROUNDING:
-            done = flights[self._done]
-            done.whose.heard = max(done.whose.heard, done.end)
-            self._done += 1
-        if self._done < count:
-            current = flights[self._done]
-            played = int((now - current.begins) * self._rate + 0.5)
-            if played > 0:
-                reached = min(current.start + played, current.end)
-                current.whose.heard = max(current.whose.heard, reached)
+        done, count = self._done, len(flights)
+        while done < count:
+            current = flights[done]
+            whose = current.whose
+            if current.ends > now + ROUNDING:
+                played = int((now - current.begins) * self._rate + 0.5)
+                if played > 0:
+                    whose.heard = max(whose.heard, min(current.start + played, current.end))
+                break
+            whose.heard = max(whose.heard, current.end)
+            done += 1
+        self._done = done
         while self._done and flights[0].ends < now - KEEP_SECONDS:
             flights.popleft()
             self._done -= 1

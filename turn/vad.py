@@ -168,24 +168,25 @@ class VoiceStream:
         """
         if self.closed:
             return
+        fault = ""
         if isinstance(said, float):
             probability = said
         else:
             probability = self._fallback.judge(said, sound)
+            fault = self._fallback.reason
             self._bank.forget(self.slot)  # what it remembers may be what is wrong
-        self._quiet = self._quiet + 1 if probability < QUIET else 0
-        if self._quiet >= QUIET_WINDOWS:
+        if probability >= QUIET:
             self._quiet = 0
-            self._bank.forget(self.slot)
+        else:
+            self._quiet += 1
+            if self._quiet >= QUIET_WINDOWS:
+                self._quiet = 0
+                self._bank.forget(self.slot)
         begin = self._next
         self._next = end = begin + self._bank.window
         start, ratio = self._start, self._ratio
         window = VoiceScored(
-            start + int(begin * ratio),
-            start + int(end * ratio),
-            probability,
-            level,
-            fault="" if isinstance(said, float) else self._fallback.reason,
+            start + int(begin * ratio), start + int(end * ratio), probability, level, fault=fault
         )
         if self._hear is not None:
             self._hear(window)

@@ -211,7 +211,8 @@ class Call:
         if silence is not None:
             self._take(silence)
         self._mouth.tick(now)
-        self._tell_floods(now)
+        if self._floods.going_on:
+            self._tell_floods(now)
         if self._deadline is not None and now >= self._deadline:
             self.post(TimePassed())
         self._look_at = min(now + LOOK_SECONDS, self._stream.silent_at)

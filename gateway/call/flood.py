@@ -62,23 +62,23 @@ class Floods:
 
     def __init__(self) -> None:
         self._kinds = {"keys": Flood(KEYS), "texts": Flood(TEXTS)}
-        self._going_on = False
+        self.going_on = False
         "something was dropped that is not told yet"
 
     def takes(self, kind: str, now: float) -> bool:
         """Return whether one more key or text is taken."""
         taken = self._kinds[kind].takes(now)
-        self._going_on = self._going_on or not taken
+        self.going_on = self.going_on or not taken
         return taken
 
     def told(self, now: float) -> list[InputDroppedLogged]:
         """Return what to log of floods that have ended; infinity ends them all."""
-        if not self._going_on:
+        if not self.going_on:
             return []
         told = [
             InputDroppedLogged(kind=kind, count=count)
             for kind, flood in self._kinds.items()
             if (count := flood.over(now))
         ]
-        self._going_on = any(flood.dropped for flood in self._kinds.values())
+        self.going_on = any(flood.dropped for flood in self._kinds.values())
         return told

@@ -118,7 +118,8 @@ class Mouth:
         sent = self._note_sent(now)
         for event in self._playout.poll(now):
             self._happened(event)
-        self._notice_questions(now)
+        if now >= self._question_due:
+            self._notice_questions(now)
         self._look_for_more(now, sent=sent)
         if self._witness is not None:
             self._caption(self._witness, now)
@@ -212,8 +213,6 @@ class Mouth:
 
     def _notice_questions(self, now: float) -> None:
         """Tell turn-taking when the caller has heard a question: only then is a yes an answer."""
-        if now < self._question_due:
-            return
         self._question_due = now + QUESTION_SECONDS
         said = self._speech.get(self._asker)
         if said is not None and not said.done and (self._asked or said.questions):

@@ -70,8 +70,12 @@ class TwilioStream:
             outcomes = self._machine.malformed(str(error))
         else:
             outcomes = self._machine.handle(message, self._loop.time())
+        leg = self._leg
         for outcome in outcomes:
-            self._perform(outcome)
+            if leg is not None and isinstance(outcome, stream.Heard):  # fifty times a second
+                leg.hear(outcome.frame)
+            else:
+                self._perform(outcome)
 
     def closed(self, code: int, reason: str) -> None:
         """Take that the socket is down."""
