@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
@@ -118,9 +119,9 @@ class HttpTool:
     async def _send(self, arguments: Json, headers: Mapping[str, str]) -> tuple[int, str]:
         """Make the request, and those that it is redirected to; give the last answer."""
         if self._client is None:
-            # Reading the certificates takes tens of milliseconds.
-            context = await in_thread(httpx.create_ssl_context)
-            self._client = self._client or httpx.AsyncClient(verify=context, timeout=None)
+            # Importing its parts and reading the certificates take a tenth of a second.
+            made = await in_thread(_client)
+            self._client = self._client or made
         url, rest = self._address(arguments)
         method = self.endpoint.method
         body: dict[str, Any] = {"params" if method in ("GET", "DELETE") else "json": rest}
@@ -180,6 +181,11 @@ class HttpTool:
         if any(part in (".", "..") for part in filled.partition("://")[2].split("?")[0].split("/")):
             raise ToolFailed("bad_arguments", "an argument in the address must not be dots alone")
         return filled, {name: value for name, value in arguments.items() if name not in named}
+
+
+def _client() -> httpx.AsyncClient:
+    import_module("anyio._backends._asyncio")  # else the first request imports it, on the loop
+    return httpx.AsyncClient(timeout=None)
 
 
 def _port(url: httpx.URL) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import assert_never
 
@@ -39,7 +40,8 @@ from gateway.log_events import DraftLogged, FaultLogged, ToolLogged
 LOOK_SECONDS = 1.0
 """How often a hang-up that waits for a write looks whether it is over; every write has an end."""
 
-FAULTS = ("broken", "timeout")
+FAILED = ("failed", "timeout", "uncertain")
+FAULTS = re.compile("broken|timeout|unreachable|redirected|too_large|compressed|busy|http_5..")
 """Errors that say something of the tool itself and nothing of what it was asked."""
 
 
@@ -217,7 +219,7 @@ def _answer(state: CallState, answer: Answer, now: float) -> Effects:
         turn=state.replies.turn_of(answer.reply),
     )
     effects: Effects = [Record(told)]
-    if answer.outcome in ("failed", "timeout") and code in FAULTS:
+    if answer.outcome in FAILED and FAULTS.fullmatch(str(code)):
         effects.append(Record(FaultLogged(part="tool", reason=f"{answer.name}: {code}")))
     history = state.history.entries()
     if reply is None and not answer.draft:
