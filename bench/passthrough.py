@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ CPU_MS = 3.0
 """Processor milliseconds a call and second may cost, voice activity included."""
 
 REPLY_MS, DELTA_MS = 2000, 100
-"""Length of an answer, and of one piece of it."""
+"""Length of an answer, unless it is said otherwise, and of one piece of it."""
 
 AGENT = """
 [lines]
@@ -47,8 +48,8 @@ transcription_model = ""
 """
 
 
-async def _session(socket: ServerConnection) -> None:
-    """Answer every turn with two seconds of sound, as fast as it can be sent."""
+async def _session(reply_ms: int, socket: ServerConnection) -> None:
+    """Answer every turn with sound, as fast as it can be sent."""
     ids = itertools.count(1)
     sound = base64.b64encode(bytes([0x30]) * (8 * DELTA_MS)).decode()
 
@@ -70,34 +71,35 @@ async def _session(socket: ServerConnection) -> None:
             at = {"response_id": response, "item_id": item}
             added = {"id": item, "type": "message"}
             await send("response.output_item.added", response_id=response, item=added)
-            for _ in range(REPLY_MS // DELTA_MS):
+            for _ in range(reply_ms // DELTA_MS):
                 await send("response.output_audio.delta", delta=sound, **at)
             await send("response.output_audio.done", **at)
             await send("response.done", response={"id": response, "status": "completed"})
 
 
-async def _serve() -> None:
-    async with serve(_session, "127.0.0.1", 0, compression=None) as server:
+async def _serve(reply_ms: int) -> None:
+    async with serve(partial(_session, reply_ms), "127.0.0.1", 0, compression=None) as server:
         print(next(iter(server.sockets)).getsockname()[1], flush=True)
         await asyncio.Event().wait()
 
 
 @contextmanager
-def model_server() -> Iterator[str]:
-    """Run the model's server; give its address."""
+def model_server(reply_ms: int = REPLY_MS) -> Iterator[tuple[str, int]]:
+    """Run the model's server; give its address and its process."""
     cores = ",".join(map(str, sorted(callers_cores())))
-    command = ["taskset", "-c", cores, sys.executable, "-m", "bench.passthrough", "--serve"]
+    command = ["taskset", "-c", cores, sys.executable, "-m", "bench.passthrough"]
+    command += ["--serve", str(reply_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
         try:
-            yield f"ws://127.0.0.1:{int(process.stdout.readline())}/v1/realtime"
+            yield f"ws://127.0.0.1:{int(process.stdout.readline())}/v1/realtime", process.pid
         finally:
             process.terminate()
 
 
 def measure(calls: int, seconds: float) -> Load:
     """Hold the calls."""
-    with model_server() as url, tempfile.TemporaryDirectory(prefix="parley-") as folder:
+    with model_server() as (url, _), tempfile.TemporaryDirectory(prefix="parley-") as folder:
         (Path(folder) / "model.toml").write_text(AGENT.format(url=url))
         others = {
             "agents": {"folder": folder, "default": "model", "data": f"{folder}/data"},
@@ -111,10 +113,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", type=int, metavar="MS", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(_serve())
+        asyncio.run(_serve(options.serve))
         return 0
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = measure(options.calls, options.seconds)

@@ -71,6 +71,14 @@ def allow_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+def cores_of(process: int) -> frozenset[int]:
+    """Return the cores that a process (0: this one) is kept to; none: it is gone."""
+    try:
+        return frozenset(os.sched_getaffinity(process))
+    except OSError:
+        return frozenset()
+
+
 def pin(cores: Sequence[int]) -> None:
     """Keep this process to some cores; none: to those that it has."""
     if cores:

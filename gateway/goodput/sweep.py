@@ -6,7 +6,7 @@ import asyncio
 import gc
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from gateway.goodput.callers import Habits, HeldCall, begin, plan
 from gateway.goodput.curve import TARGET, Point, Usage, point
 from gateway.goodput.judging import JudgedCall, Limits, judge_turn
 from gateway.goodput.log_claims import LogTail, Told
-from gateway.goodput.machine import processor_seconds
+from gateway.goodput.machine import cores_of, processor_seconds
 from gateway.goodput.refusals import Limiter, own_limit, refusal
 from gateway.goodput.turns import figures
 from gateway.goodput.validity import Loads, problems
@@ -78,6 +78,10 @@ class _Reading:
     callers: float
     server: float | None
     stand_ins: Mapping[str, float]
+    cores: Collection[int]
+    "that the callers are kept to"
+    beside: Sequence[str]
+    "stand-ins that are kept to the same"
 
 
 async def sweep(trial: Trial, done: Callable[[Point], None]) -> list[Point]:
@@ -143,6 +147,8 @@ async def _read_at(watched: Watched, at: float) -> _Reading:
         time.process_time(),
         _used(watched.server),
         {name: used for name, pid in watched.stand_ins.items() if (used := _used(pid)) is not None},
+        cores_of(0),
+        [name for name, pid in watched.stand_ins.items() if cores_of(pid) == cores_of(0)],
     )
 
 
@@ -157,19 +163,19 @@ def _usage(calls: Sequence[HeldCall], before: _Reading, after: _Reading) -> Usag
     wall = after.at - before.at
     known = before.server is not None and after.server is not None
     late = [each for call in calls for each in call.phone.schedule.lateness]
+    stand_ins = {
+        name: (used - before.stand_ins[name]) / wall
+        for name, used in after.stand_ins.items()
+        if name in before.stand_ins
+    }
+    callers = (after.callers - before.callers) / wall
+    beside = sum(stand_ins[name] for name in after.beside if name in stand_ins)
     return Usage(
         seconds=wall,
         call_seconds=sum(call.seconds_within(before.at, after.at) for call in calls),
         server=(after.server or 0.0) - (before.server or 0.0) if known else None,
         callers_late=float(np.percentile(late, 99)) if late else 0.0,
-        loads=Loads(
-            (after.callers - before.callers) / wall,
-            {
-                name: (used - before.stand_ins[name]) / wall
-                for name, used in after.stand_ins.items()
-                if name in before.stand_ins
-            },
-        ),
+        loads=Loads(callers, stand_ins, (callers + beside) / len(after.cores)),
     )
 
 

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gateway.caller.measure import Said, Tape, lateness, measure, utterance
+from gateway.caller.measure import Said, Tape, lateness, measure, same_speech, utterance
 from gateway.goodput.judging import TurnFigures
 from media.level import audible
 
 YIELD_PAUSE = 0.7
 """Seconds of silence after which the agent has stopped; pauses in speech are shorter."""
+
+EARLY = 0.3
+"""Seconds before the caller's last word from which an agent may begin: it knows enough by then."""
 
 SOON = 1.0
 """Seconds after the caller's last word by which a log has said what was heard."""
@@ -34,7 +37,7 @@ def figures(tape: Tape, late_after: float, claims: Sequence[Claim] = ()) -> list
     """Return the figures of each thing the caller said, in order."""
     rate = tape.form.rate
     measured = measure(tape)
-    turns, cuts = iter(measured.turns), iter(measured.cut_ins)
+    turns = iter(measured.turns)
     late = lateness(tape.arrivals, rate)
     heard = audible(tape.heard_pcm(), rate)
     frame = round(FRAME_SECONDS * rate)
@@ -42,7 +45,10 @@ def figures(tape: Tape, late_after: float, claims: Sequence[Claim] = ()) -> list
     for one, following in pairwise([*tape.said, None]):
         assert one is not None
         until = tape.end if following is None else following.speech_start
-        answer = next(cuts).response if one.cut_in else next(turns).response
+        stop = _stop_delay(tape, heard, one, until) if one.cut_in else None
+        answer = (
+            _answer(tape, heard, one, stop or 0.0, until) if one.cut_in else next(turns).response
+        )
         window = [
             (samples, late[n] > late_after)
             for n, (at, samples) in enumerate(tape.arrivals)
@@ -54,7 +60,7 @@ def figures(tape: Tape, late_after: float, claims: Sequence[Claim] = ()) -> list
                 said_end=one.speech_end / rate,
                 response=answer,
                 waited=max(0.0, (until - one.speech_end) / rate),
-                stop_delay=_stop_delay(tape, heard, one, until) if one.cut_in else None,
+                stop_delay=stop,
                 frames=sum(samples for samples, _ in window) // frame,
                 late=sum(samples for samples, behind in window if behind) // frame,
                 missing=sum(n for at, n in measured.gaps if one.speech_start <= at < until),
@@ -79,6 +85,22 @@ def _stop_delay(
         if stop > onset:
             end = stop if cleared is None else min(stop, cleared)
     return None if end is None else (end - onset) / tape.form.rate
+
+
+def _answer(
+    tape: Tape, heard: Sequence[tuple[int, int]], said: Said, stop_delay: float, until: int
+) -> float | None:
+    """Return how soon a cut-in was answered; the speech that was cut into is no answer."""
+    stop = said.speech_start + round(stop_delay * tape.form.rate)
+    before = [name for at, name in tape.marks if at <= stop]
+    for start, _ in heard:
+        if not said.speech_end - round(EARLY * tape.form.rate) <= start < until:
+            continue
+        after = next((name for at, name in tape.marks if at > start), None)
+        if before and after is not None and same_speech(before[-1], after):
+            continue
+        return (start - said.speech_end) / tape.form.rate
+    return None
 
 
 def _claim(said: Said, until: int, claims: Sequence[Claim], rate: int) -> Claim | None:

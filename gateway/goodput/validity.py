@@ -19,6 +19,8 @@ class Loads:
     callers: float
     stand_ins: Mapping[str, float]
     "by what they are called"
+    together: float = 0.0
+    "of those that are kept to the same cores as the callers, and the callers: of these cores"
 
 
 def problems(
@@ -28,6 +30,8 @@ def problems(
     found = []
     if loads.callers > BUSY:
         found.append(f"the callers' process used {loads.callers:.0%} of a core")
+    if loads.together > BUSY >= loads.callers:
+        found.append(f"callers and stand-ins used {loads.together:.0%} of the core they share")
     found += [
         f"{name} used {share:.0%} of a core"
         for name, share in loads.stand_ins.items()

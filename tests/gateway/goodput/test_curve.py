@@ -41,6 +41,9 @@ def test_what_makes_a_rate_invalid() -> None:
     assert problems([GOOD, BUSY], CALM) == []
     assert problems([GOOD], Loads(0.71, {})) == ["the callers' process used 71% of a core"]
     assert problems([GOOD], Loads(0.1, {"stand-in 7": 0.9})) == ["stand-in 7 used 90% of a core"]
+    assert problems([GOOD], Loads(0.5, {"stand-in 7": 0.3}, 0.8)) == [
+        "callers and stand-ins used 80% of the core they share"
+    ]
     other = JudgedCall(None, Refused("ports", "[Errno 99] no address"), "")
     assert problems([GOOD, other], CALM) == [
         "1 calls met another limit (ports): [Errno 99] no address"

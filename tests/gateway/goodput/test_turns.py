@@ -55,6 +55,34 @@ def test_a_pause_inside_speech_is_no_stop() -> None:
     assert figures(one, 0.02)[0].stop_delay == pytest.approx(4.0, abs=0.011)
 
 
+def test_speech_that_goes_on_after_a_cut_in_is_no_answer_to_it() -> None:
+    one = tape(cut(3.0, 4.0))
+    hear(one, 1.0, tone(2.3))
+    one.marks.append((at(3.3), "g1:u1:1"))
+    one.clears.append(at(3.3))
+    hear(one, 4.2, tone(1.0))
+    one.marks.append((at(5.2), "g1:u1:2"))
+    (turn,) = figures(one, 0.02)
+    assert turn.response is None
+    hear(one, 6.0, tone(1.0))
+    one.marks.append((at(7.0), "g2:u2:1"))
+    (turn,) = figures(one, 0.02)
+    assert turn.response == pytest.approx(2.0, abs=0.001)
+
+
+def test_speech_that_comes_back_for_a_moment_does_not_hide_the_answer() -> None:
+    one = tape(cut(3.0, 5.0))
+    hear(one, 1.0, tone(2.3))
+    one.marks.append((at(3.3), "g1:u1:1"))
+    one.clears += [at(3.3), at(4.0)]
+    hear(one, 3.8, tone(0.2))
+    hear(one, 5.6, tone(1.0))
+    one.marks.append((at(6.6), "g2:u2:1"))
+    (turn,) = figures(one, 0.02)
+    assert turn.stop_delay == pytest.approx(0.3, abs=0.011)
+    assert turn.response == pytest.approx(0.6, abs=0.001)
+
+
 def test_who_was_silent_already_has_nothing_to_stop() -> None:
     one = tape(cut(3.0, 4.0))
     hear(one, 1.0, tone(1.0))
