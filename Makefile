@@ -137,6 +137,18 @@ bench-webrtc: setup ## Measure calls from web pages at once: CPU by its parts, a
 bench-browser: setup ## Measure the call browser with 100,000 logged calls: the list, a call, the day
 	@$(BIN)/python -m bench.browser
 
+.PHONY: bench-goodput
+bench-goodput: setup ## Measure how many calls one core takes: the default agent, a passed-through model, SIP
+	@$(BIN)/python -m bench.goodput
+
+.PHONY: bench-peers
+bench-peers: setup peers ## Measure Pipecat, LiveKit Agents and Parley beside each other, in turn
+	@$(BIN)/python -m bench.peers
+
+.PHONY: peers
+peers: $(MADE)/venv ## Make the environments of Pipecat and LiveKit Agents (650 MB)
+	@tools/peers.sh
+
 PROVIDER ?= tensorrt
 .PHONY: bench-gpu
 bench-gpu: setup ## Measure the turn detector by batch where there is a GPU (PROVIDER=cuda)
