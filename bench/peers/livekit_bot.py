@@ -146,6 +146,19 @@ class Answers(Agent):
         raise StopResponse
 
 
+async def listen(socket: web.WebSocketResponse, hears: Hears) -> None:
+    """Take the caller's sound until they hang up."""
+    async for message in socket:
+        if message.type is not WSMsgType.TEXT:
+            return
+        said = json.loads(message.data)
+        if said["event"] == "media":
+            pcm = decode(base64.b64decode(said["media"]["payload"]))
+            hears.waiting.put_nowait(rtc.AudioFrame(pcm, RATE, 1, len(pcm) // 2))
+        elif said["event"] == "stop":
+            return
+
+
 async def call(request: web.Request) -> web.WebSocketResponse:
     """Hold one call."""
     socket = web.WebSocketResponse(compress=False)
@@ -164,21 +177,14 @@ async def call(request: web.Request) -> web.WebSocketResponse:
         user_away_timeout=None,
     )
     session.input.audio, session.output.audio = hears, speaks
-    pacing = asyncio.create_task(speaks.run())
-    await session.start(Answers(instructions=""), record=False)
-    try:
-        async for message in socket:
-            if message.type is not WSMsgType.TEXT:
-                break
-            said = json.loads(message.data)
-            if said["event"] == "media":
-                pcm = decode(base64.b64decode(said["media"]["payload"]))
-                hears.waiting.put_nowait(rtc.AudioFrame(pcm, RATE, 1, len(pcm) // 2))
-            elif said["event"] == "stop":
-                break
-    finally:
-        pacing.cancel()
-        await session.aclose()
+    async with asyncio.TaskGroup() as group:
+        pacing = group.create_task(speaks.run())
+        await session.start(Answers(instructions=""), record=False)
+        try:
+            await listen(socket, hears)
+        finally:
+            pacing.cancel()
+            await session.aclose()
     return socket
 
 

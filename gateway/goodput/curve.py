@@ -40,8 +40,6 @@ class Usage:
     "of all calls together"
     server: float | None
     "processor seconds of the server's processes; None: it is not known which they are"
-    callers_late: float
-    "99th percentile of how late the callers' own clock was"
     loads: Loads
 
 

@@ -83,7 +83,7 @@ def _notes(each: Point) -> str:
     notes += [
         f"{name}: {share:.0%} of a core" for name, share in each.usage.loads.stand_ins.items()
     ]
-    notes.append(f"callers' own clock: 99 % within {1000 * each.usage.callers_late:.1f} ms")
+    notes.append(f"callers' own clock: 99 % within {1000 * each.usage.loads.clock:.1f} ms")
     return f"{each.rate:g} calls/s: " + "; ".join(notes)
 
 

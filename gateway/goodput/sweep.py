@@ -123,7 +123,7 @@ async def _try(trial: Trial, rate: float) -> Point:
     usage = _usage(calls, before, after)
     told = NOTHING_TOLD if trial.log is None else await asyncio.to_thread(trial.log.read)
     judged = [call for each in calls if (call := _judged(each, window, trial.limits, told))]
-    found = problems(judged, usage.loads, trial.watched.under_test)
+    found = problems(judged, usage.loads, trial.watched.under_test, trial.limits.late_after)
     return point(rate, rate * course.lengths.mean, judged, trial.limits, usage, found)
 
 
@@ -174,8 +174,12 @@ def _usage(calls: Sequence[HeldCall], before: _Reading, after: _Reading) -> Usag
         seconds=wall,
         call_seconds=sum(call.seconds_within(before.at, after.at) for call in calls),
         server=(after.server or 0.0) - (before.server or 0.0) if known else None,
-        callers_late=float(np.percentile(late, 99)) if late else 0.0,
-        loads=Loads(callers, stand_ins, (callers + beside) / len(after.cores)),
+        loads=Loads(
+            callers,
+            stand_ins,
+            (callers + beside) / len(after.cores),
+            float(np.percentile(late, 99)) if late else 0.0,
+        ),
     )
 
 

@@ -21,15 +21,22 @@ class Loads:
     "by what they are called"
     together: float = 0.0
     "of those that are kept to the same cores as the callers, and the callers: of these cores"
+    clock: float = 0.0
+    "seconds within which 99 of 100 ticks of the callers' own clock were"
 
 
 def problems(
-    calls: Sequence[JudgedCall], loads: Loads, under_test: Sequence[Limiter] = ("capacity",)
+    calls: Sequence[JudgedCall],
+    loads: Loads,
+    under_test: Sequence[Limiter] = ("capacity",),
+    late_after: float = 0.02,
 ) -> list[str]:
     """Say why a run is invalid; nothing: it is not."""
     found = []
     if loads.callers > BUSY:
         found.append(f"the callers' process used {loads.callers:.0%} of a core")
+    if loads.clock > late_after:
+        found.append(f"the callers' own clock was up to {1000 * loads.clock:.0f} ms late")
     if loads.together > BUSY >= loads.callers:
         found.append(f"callers and stand-ins used {loads.together:.0%} of the core they share")
     found += [

@@ -20,7 +20,7 @@ GOOD = JudgedCall(0.1, None, "", (JudgedTurn(TURN, ()),) * 3)
 BAD = replace(GOOD, turns=(JudgedTurn(TURN, ()), JudgedTurn(TURN, (LATE,))))
 BUSY = JudgedCall(None, Refused("capacity", "HTTP 503"), "")
 CALM = Loads(0.2, {"model": 0.1})
-USAGE = Usage(60.0, 600.0, 12.0, 0.001, CALM)
+USAGE = Usage(60.0, 600.0, 12.0, CALM)
 
 
 def test_a_rate_is_summed_up() -> None:
@@ -44,6 +44,10 @@ def test_what_makes_a_rate_invalid() -> None:
     assert problems([GOOD], Loads(0.5, {"stand-in 7": 0.3}, 0.8)) == [
         "callers and stand-ins used 80% of the core they share"
     ]
+    assert problems([GOOD], Loads(0.1, {}, clock=0.3)) == [
+        "the callers' own clock was up to 300 ms late"
+    ]
+    assert problems([GOOD], Loads(0.1, {}, clock=0.3), late_after=0.4) == []
     other = JudgedCall(None, Refused("ports", "[Errno 99] no address"), "")
     assert problems([GOOD, other], CALM) == [
         "1 calls met another limit (ports): [Errno 99] no address"

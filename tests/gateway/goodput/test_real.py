@@ -19,7 +19,7 @@ def test_a_small_run_is_valid(tmp_path: Path) -> None:
     (tmp_path / "parley.toml").write_text(settings_text())
     few = "--rates 0.5 --length uniform:8-12 --seconds 9 --settle 2 --cut-ins 0.5"
     # A machine that does other work answers late; that it is measured is what is tested here.
-    patient = "--response 8 --stop-delay 4 --late 1 --missing 1 --answer 9 --good 0.5"
+    patient = "--response 8 --stop-delay 4 --late-after 3 --late 1 --missing 1 --answer 9 --good 0"
     command = [sys.executable, "-m", "gateway", "goodput", *few.split(), *patient.split()]
     done = subprocess.run(
         [*command, "-c", "parley.toml", "--plot", "curve.svg", "--json"],
