@@ -27,6 +27,9 @@ FIRST_PACKETS = 10
 MAX_DROPOUT = 3000
 """Jump of the sequence number that is a new start and not a loss (RFC 3550, appendix A.1)."""
 
+MAX_MISORDER = 100
+"""A packet so far behind the newest is a new start and not a late one (RFC 3550, appendix A.1)."""
+
 MAX_SHIFT = 2.0
 """Seconds by which timestamps may disagree with the clock before they are a new start."""
 
@@ -47,6 +50,8 @@ class Counts:
     "interarrival jitter in clock units"
     late: int
     "came after their place was played"
+    stretched: float = 0.0
+    "packets of sound made up where none was missing: who plays ran dry, and went on behind it"
 
     @property
     def lost(self) -> int:
@@ -120,6 +125,7 @@ class Order:
 
     def __init__(self) -> None:
         self.late = self.received = 0
+        self.stretched = 0.0
         self.highest = 0
         """extended sequence number"""
         self._first: int | None = None
@@ -143,7 +149,7 @@ class Order:
         number = extend(sequence, self.highest, 16)
         stamp = extend(timestamp, self._stamp, 32)
         fresh = False
-        if abs(number - self.highest) > MAX_DROPOUT:
+        if not -MAX_MISORDER < number - self.highest <= MAX_DROPOUT:
             if self._suspect != sequence:
                 self._suspect = (sequence + 1) & 0xFFFF
                 return None
@@ -180,6 +186,7 @@ class Order:
             self.highest,
             jitter,
             self.late,
+            self.stretched,
         )
 
 

@@ -90,6 +90,8 @@ class JitterBuffer:
         """extended number of the last packet taken out"""
         self._owed = 0
         """samples concealed while nothing was there, the place of which is not yet known"""
+        self._dried: tuple[int, int] | None = None
+        """the cursor of a stream that ran dry and was given up, and what it was owed"""
         self.target = max(FIRST_TARGET, shortest)
         """depth aimed at, in seconds"""
 
@@ -144,7 +146,7 @@ class JitterBuffer:
         self._pause()
 
     def _pause(self) -> None:
-        self._cursor = None
+        self._cursor = self._dried = None
         self._owed = 0
 
     def _drop_hopeless(self, now: float) -> None:
@@ -179,7 +181,7 @@ class JitterBuffer:
             return self._run_dry()
         head = self._waiting[0]
         # What was concealed already was in the place of what now turns out to be missing.
-        cursor += max(0, min(head.timestamp - cursor, self._owed))
+        cursor += self._settle(cursor, self._owed)
         self._owed = 0
         if head.timestamp > cursor:
             return self._fill(head, cursor)
@@ -217,14 +219,26 @@ class JitterBuffer:
         head = self._waiting[0]
         if self._lag(head.timestamp, now) < self.target - TICK_TOLERANCE:
             return False
+        if self._dried is not None:
+            self._settle(*self._dried)
+            self._dried = None
         self._cursor = head.timestamp
         self._owed = 0
         return True
 
+    def _settle(self, cursor: int, owed: int) -> int:
+        """Return how much of what was made up lies before the next packet; the rest damaged it."""
+        covered = max(0, min(self._waiting[0].timestamp - cursor, owed))
+        self._order.stretched += (owed - covered) / self._frame
+        return covered
+
     def _run_dry(self) -> Playable:
         """Conceal without moving on: what is missing may be late, and loses nothing then."""
         if self._owed >= GIVE_UP_SECONDS * self._rate:
+            assert self._cursor is not None
+            dried = (self._cursor, self._owed)
             self._pause()
+            self._dried = dried
             return Nothing(self._frame)
         self._owed += self._frame
         return Lost(self._frame)

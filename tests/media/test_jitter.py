@@ -246,6 +246,50 @@ class TestPauses:
         assert listener.packets == [*range(20), *range(40001, 40020)]
         assert buffer.counts.expected == 20 + 19
 
+    @pytest.mark.parametrize("back", [102, 1000, 3000, 20000])
+    def test_a_sender_that_goes_back_far_is_followed_from_its_second_packet(
+        self, back: int
+    ) -> None:
+        buffer = JitterBuffer(8000)
+        listener = Listener(buffer)
+        for step in range(40):
+            number = 30000 + step - (back if step >= 20 else 0)
+            buffer.push(number, step * FRAME, b"%d" % step, step * TICK)
+            listener.tick(0.01 + step * TICK)
+        for tick in range(40, 50):
+            listener.tick(0.01 + tick * TICK)
+        assert listener.packets == [*range(20), *range(21, 40)]
+
+    def test_packets_up_to_a_hundred_late_keep_their_place_in_the_count(self) -> None:
+        buffer = JitterBuffer(8000)
+        self.talk(buffer, range(100, 200), 0, 0.0)
+        for number in (110, 111, 112):
+            assert not buffer.push(number, number * FRAME, b"", 4.0)
+        assert buffer.counts.expected == 100
+        assert buffer.push(200, 200 * FRAME, b"200", 4.0)
+
+    def test_sound_made_up_where_none_was_missing_is_counted(self) -> None:
+        """A tick of ours came late, asked for five at once, and the packets came right after."""
+        calm, late = JitterBuffer(8000), JitterBuffer(8000)
+        for buffer in (calm, late):
+            listener = Listener(buffer)
+            for step in range(100):
+                buffer.push(step, step * FRAME, b"%d" % step, step * TICK)
+                for _ in range(9 if buffer is late and step % 20 == 19 else 1):
+                    listener.tick(0.01 + step * TICK)
+        assert calm.counts.stretched == 0
+        assert 15 <= late.counts.stretched <= 30
+
+    def test_a_pause_that_the_sender_made_is_no_stretching(self) -> None:
+        buffer = JitterBuffer(8000)
+        listener = Listener(buffer)
+        for step in range(100):
+            if step < 20 or step >= 60:
+                number = step if step < 20 else step - 40
+                buffer.push(number, step * FRAME, b"%d" % step, step * TICK)
+            listener.tick(0.01 + step * TICK)
+        assert buffer.counts.stretched == 0
+
     def test_a_stray_packet_changes_nothing(self) -> None:
         buffer = JitterBuffer(8000)
         self.talk(buffer, range(20), 0, 0.0)

@@ -33,6 +33,7 @@ class Receiver:
         self._past = (0, 0, 0)
         "packets received, expected and late, of sources that are over"
         self._concealed = 0
+        self._stretched = 0.0
 
     @property
     def position(self) -> int:
@@ -43,6 +44,12 @@ class Receiver:
     def counts(self) -> Counts | None:
         """Counts of the present source; None before the first packet."""
         return self._reception.buffer.counts if self._reception else None
+
+    @property
+    def stretched(self) -> float:
+        """Return how many packets of sound were made up where none was missing."""
+        present = self.counts
+        return self._stretched + (present.stretched if present else 0.0)
 
     def totals(self) -> tuple[int, int, int]:
         """Return packets received, expected and late over all sources."""
@@ -96,6 +103,7 @@ class Receiver:
             if ssrc != self.ssrc:
                 self._past = self.totals()
             self._concealed += self._reception.concealer.concealed
+            self._stretched += self._reception.buffer.counts.stretched
         self.ssrc, self._codec, self.clock = ssrc, codec, codec.clock
         self._coder = coder = self._coders(codec)
         self._reception = Reception(

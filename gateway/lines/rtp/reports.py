@@ -31,8 +31,8 @@ class Quality:
     "seconds"
     round_trip: float | None
     "seconds"
-    opinion: float
-    "estimated mean opinion score of what we hear, 1 to 4.5"
+    opinion: float | None
+    "estimated mean opinion score of what we hear, 1 to 4.5; None: nothing came to have one of"
 
     def document(self) -> dict[str, float]:
         """Return the figures for the call log, times in seconds."""
@@ -44,8 +44,9 @@ class Quality:
             "jitter": round(self.jitter, 4),
             "far_loss": round(self.far_loss, 3),
             "far_jitter": round(self.far_jitter, 4),
-            "mos": round(self.opinion, 2),
         }
+        if self.opinion is not None:
+            figures["mos"] = round(self.opinion, 2)
         if self.round_trip is not None:
             figures["round_trip"] = round(self.round_trip, 4)
         return figures
@@ -68,6 +69,10 @@ class Received(Protocol):
     @property
     def target(self) -> float:
         """Seconds of depth that the jitter buffer aims at."""
+
+    @property
+    def stretched(self) -> float:
+        """Packets of sound made up where none was missing."""
 
     def totals(self) -> tuple[int, int, int]:
         """Packets received, expected and late over all sources."""
@@ -176,7 +181,8 @@ class Reports:
         counts = self._receiver.counts
         received, expected, late = self._receiver.totals()
         lost = max(0, expected - received)
-        share = (lost + late) / expected if expected else 0.0
+        stretched = self._receiver.stretched
+        share = (lost + late + stretched) / (expected + stretched) if expected else 0.0
         one_way = (self.round_trip or 0.0) / 2 + self._receiver.target + 0.02
         return Quality(
             received,
@@ -187,5 +193,5 @@ class Reports:
             self._far_loss,
             self._far_jitter,
             self.round_trip,
-            rtcp.opinion(share, one_way),
+            rtcp.opinion(share, one_way) if expected else None,
         )

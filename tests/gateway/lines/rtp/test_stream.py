@@ -226,7 +226,18 @@ def test_lost_packets_are_concealed(share: float) -> None:
     assert expected - received == lost
     quality = it.far.session.quality(it.now)
     assert quality.lost == lost
+    assert quality.opinion is not None
     assert quality.opinion > (4.2 if share < 0.01 else 2.5)
+
+
+def test_a_call_of_which_nothing_came_has_no_opinion() -> None:
+    it = wire()
+    it.delays = [None] * 200
+    it.play(tone(440, 2.0))
+    quality = it.far.session.quality(it.now)
+    assert quality.received == 0
+    assert quality.opinion is None
+    assert "mos" not in quality.document()
 
 
 def test_packets_out_of_order_lose_nothing() -> None:
