@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gateway.scenarios.curves import scores
 from gateway.scenarios.held import Held, Spoken
 from gateway.scenarios.judge import Failure
 from gateway.scenarios.scenario import Turn
@@ -46,6 +47,8 @@ class Manners:
     asides: int = 0
     "what was said to somebody else, or by somebody else"
     asides_ignored: int = 0
+    curves: float = 0.0
+    "EVA's score of each turn, added up"
 
     def __add__(self, other: Manners) -> Manners:
         return Manners(*(getattr(self, name) + getattr(other, name) for name in Manners.__slots__))
@@ -61,6 +64,7 @@ class Manners:
             "backchannel_rate": _share(self.talked_on, self.backchannels),
             "vocal_tic_rate": _share(self.tics_ignored, self.tics),
             "non_directed_rate": _share(self.asides_ignored, self.asides),
+            "eva_turn_taking": _share(self.curves, self.turns),
         }
 
 
@@ -70,7 +74,7 @@ def _share(part: float, whole: int) -> float | None:
 
 def manners(held: Held) -> Manners:
     """Measure a call."""
-    total = Manners()
+    total = Manners(curves=sum(scores(held)))
     turns = [each for each in held.spoken if each.kind in ("turn", "cut_in")]
     for at, turn in enumerate(turns):
         response = response_seconds(held, turns, at)
