@@ -60,6 +60,7 @@ fix: $(MADE)/project ## Format, and mend what the linter can mend
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 	@$(BIN)/python -m tools.settings_page --write
+	@$(BIN)/python -m tools.agent_page --write
 	@$(BIN)/python -m tools.security_page --write
 	@$(BIN)/python -m tools.call_log_page --write
 	@$(BIN)/python -m tools.metrics_page --write

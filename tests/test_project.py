@@ -19,7 +19,7 @@ from gateway.log_events import UsageLogged, fields_of
 from gateway.observe.vocabulary import EVENTS
 from tests.support.log_lines import SAMPLES
 from tests.support.peers import package_of, packages, requires_program
-from tools import call_log_page
+from tools import agent_page, call_log_page
 from tools.settings_page import PAGE, page
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +73,7 @@ def test_every_command_in_the_documents_would_run(capsys: pytest.CaptureFixture[
     wrong = []
     for where, line in told_to_run():
         for part in re.split(r"\s(?:\||&&)\s", line):
-            why = known(shlex.split(part, comments=True))
+            why = known(shlex.split(re.sub(r"\s>\s*\S+$", "", part), comments=True))
             if why:
                 wrong.append(f"{where}: {part}: {why}")
     assert wrong == []
@@ -126,6 +126,11 @@ def test_every_dependency_has_its_line_of_reason() -> None:
 def test_the_page_of_settings_is_what_the_settings_say() -> None:
     """When this fails: make fix."""
     assert PAGE.read_text("utf-8") == page()
+
+
+def test_the_page_of_agents_files_is_what_reads_them() -> None:
+    """When this fails: make fix."""
+    assert agent_page.PAGE.read_text("utf-8") == agent_page.page()
 
 
 def test_the_page_of_the_call_log_is_what_the_log_says() -> None:

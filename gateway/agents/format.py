@@ -33,7 +33,7 @@ class BackendChoice:
     recogniser: Mapping[str, Any] = field(default_factory=lambda: {"kind": "moonshine"})
     voice: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hibari"})
     options: Mapping[str, Any] = field(default_factory=dict)
-    "settings of a backend that is one piece"
+    "limits of a cascade, or all settings of a backend that is one piece, by its `kind`"
     listen: Literal["", "moonshine"] = ""
     """a recogniser beside a backend that is one piece, so that turn-taking has words to judge by;
     empty: it judges by sound alone"""
@@ -66,10 +66,13 @@ class CallHabits:
     filler_for_model: bool = False
     reply_seconds: Seconds = 10.0
     call_seconds: Seconds = 3600.0
+    "the longest a call may last"
     drafts: bool = True
+    "begin an answer when the caller is probably done; it waits until they are"
     yes_key: Key = "1"
     "the key that says yes where something is to be confirmed"
     no_key: Key = "2"
+    "the key that says no"
 
     def __post_init__(self) -> None:
         if self.yes_key == self.no_key:
@@ -104,11 +107,15 @@ program needs"
     mcp: str = ""
     "the name of a server under `servers`"
     builtin: str = ""
+    "something the gateway can do itself, such as `hang_up` and `transfer`"
     description: str | None = None
+    "what the model is told of it; empty: what the function or the server says"
     effect: Literal["read", "write"] | None = None
+    "whether it changes something; a `write` is done once, in order, and never for a draft"
     timeout: Annotated[float, Meta(gt=0, le=600)] | None = None
     "seconds"
     filler: str | None = None
+    "said while it takes long, in place of the line of that name"
     confirm: bool | None = None
     "needs the caller's explicit yes"
     say: str | None = None
@@ -159,6 +166,7 @@ class AgentFile:
     instructions: str = ""
     "what a large model is told; the same text in every call, so that its prefix is cached"
     language: str = "en"
+    "what is spoken, by its two letters: lines, word lists and recognisers follow"
     hints: tuple[str, ...] = ()
     "words that callers are likely to say, for the recogniser"
     lines: FixedLines = field(default_factory=FixedLines)

@@ -114,7 +114,7 @@ def _places(text: str) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not fence and not depth:
             if header := _HEADER.match(line):
-                prefix = _dotted(header[2])
+                prefix = _within(_dotted(header[2]), counts)
                 if header[1] == "[[":
                     index = counts.get(prefix, 0)
                     counts[prefix] = index + 1
@@ -128,6 +128,16 @@ def _places(text: str) -> Iterator[tuple[str, int]]:
         if not fence and not _HEADER.match(line):
             bare = re.sub(r"\"[^\"]*\"|'[^']*'|#.*", "", line)
             depth = max(0, depth + bare.count("[") - bare.count("]"))
+
+
+def _within(path: str, counts: Mapping[str, int]) -> str:
+    """Put the present index behind each list of tables that a header's path goes through."""
+    place = ""
+    for part in path.split("."):
+        if place in counts:
+            place += f"[{counts[place] - 1}]"
+        place = f"{place}.{part}" if place else part
+    return place
 
 
 def _dotted(key: str) -> str:
@@ -196,7 +206,11 @@ class _Decoder:
                 pairs = enumerate(value)
                 return tuple(self.table(inner[0], each, f"{path}[{n}]") for n, each in pairs)
         elif name_of(origin) in ("dict", "Mapping") and isinstance(value, dict):
-            return {key: self.value(inner[1], each, f"{path}.{key}") for key, each in value.items()}
+            places = {key: f"{path}.{key}" for key in value}
+            return {
+                self.value(inner[0], key, places[key]): self.value(inner[1], each, places[key])
+                for key, each in value.items()
+            }
         try:
             return msgspec.convert(value, hint, strict=True, dec_hook=_special)
         except (msgspec.ValidationError, TypeError):

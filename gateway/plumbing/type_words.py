@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import re
 import types
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -38,6 +39,7 @@ _WORDS: dict[Any, str] = {
     float: "a number",
     str: "text",
     Path: "a path, as text",
+    date: "a date",
 }
 
 
@@ -62,6 +64,8 @@ def _bounds(meta: object) -> str:
     low, high = meta.ge, meta.le
     if low is not None and high is not None:
         return f" from {low} to {high}"
+    if meta.gt is not None and high is not None:
+        return f" above {meta.gt} and at most {high}"
     if low is not None:
         return f" of at least {low}"
     if high is not None:

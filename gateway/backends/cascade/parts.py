@@ -31,6 +31,13 @@ RECOGNISERS = (
 VOICES = ("hibari", "openai", "deepgram", "deepgram-flux", "elevenlabs", "cartesia")
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddedSettings:
+    """A part that runs in the gateway itself, and is set by the gateway's own settings."""
+
+    kind: str
+
+
 class AgentSettings(Protocol):
     """Where the tables come from: an agent's file, which knows the line of each mistake."""
 
@@ -110,6 +117,7 @@ class PartMaker:
     def _recogniser(self, table: Table, path: str) -> Recogniser:
         match table.get("kind"):
             case "moonshine":
+                self.agent.settings(EmbeddedSettings, table, path)
                 return self.moonshine
             case "deepgram" | "deepgram-flux" as kind:
                 return self._deepgram(kind, table, path)
@@ -170,6 +178,7 @@ class PartMaker:
     def _voice(self, table: Table, path: str) -> Voice:
         match table.get("kind"):
             case "hibari":
+                self.agent.settings(EmbeddedSettings, table, path)
                 return self.hibari
             case "openai":
                 from gateway.backends.cascade.voices.openai_speech import (

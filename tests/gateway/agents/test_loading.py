@@ -173,7 +173,7 @@ def test_an_empty_file_is_an_agent(tmp_path: Path) -> None:
         (
             '[[tools]]\nname = "get"\n[tools.http]\nurl = "https://a.example/{id}"\n'
             'parameters = { type = "object", properties = { id = { type = "text" } } }',
-            'agent.toml:1:3: tools[0]: parameters.id.type: there is no type "text"; there are: ',
+            'agent.toml:5:1: tools[0].http.parameters: parameters.id.type: there is no type "text"',
         ),
         (
             '[[tools]]\npython = "agents.workshop.tools:find_times"\n'

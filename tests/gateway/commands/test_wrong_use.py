@@ -130,6 +130,8 @@ TABLE = [
     ("logs --file empty --call abc", FAILED, "no call in empty has an id that begins or ends with"),
     ("logs --file /proc/self/mem", FAILED, "/proc/self/mem: Input/output error"),
     ("logs -c taken.toml", WRONG, "log.path: folder is a folder"),
+    ("agents", WRONG, "parley agents prints one thing: --schema"),
+    ("agents --schema extra", WRONG, "unrecognized arguments: extra"),
     ("tools", WRONG, "parley tools has one list: --open"),
     ("tools --open -c nowhere.toml", WRONG, "nowhere.toml"),
     ("export", WRONG, "the following arguments are required: --otlp"),

@@ -92,6 +92,7 @@ def test_voices_are_made_of_their_tables(tmp_path: Path, table: str, kind: type)
         ('{ kind = "openai", voice = "v" }', "model is missing"),
         ('{ kind = "openai", model = "m", voice = "v", sped = 2.0 }', "did you mean"),
         ('{ kind = "openai", model = "m", voice = "v", api_key = "sk" }', "no such setting"),
+        ('{ kind = "hibari", speed = 2.0 }', "speed: there is no such setting"),
         ('{ kind = "hibari", fallback = { kind = "nothing" } }', "fallback.kind"),
     ],
 )
