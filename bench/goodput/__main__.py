@@ -52,7 +52,13 @@ def _model(folder: Path) -> Iterator[Sequence[str]]:
 
 @contextmanager
 def _sip(folder: Path) -> Iterator[Sequence[str]]:
-    sip = {"host": "127.0.0.1", "udp": SIP_PORT, "tcp": SIP_PORT + 1, "rate": 1000.0}
+    sip = {
+        "enabled": True,
+        "host": "127.0.0.1",
+        "udp": SIP_PORT,
+        "tcp": SIP_PORT + 1,
+        "rate": 1000.0,
+    }
     with _passed_through(folder, {"sip": sip}) as more:
         yield ["--line", "sip", *more]
 

@@ -93,8 +93,12 @@ def _prepared(args: argparse.Namespace) -> Settings:
             processor_seconds(pid)
         except OSError:
             raise ValueError(f"there is no process {pid}") from None
+    chosen = settings(args)
+    sip = chosen.lines["sip"]
+    if args.line == "sip" and not (sip.enabled and sip.udp):
+        raise ValueError("--line sip: the settings of -c need sip.enabled = true and sip.udp")
     pin(args.cores)
-    return settings(args)
+    return chosen
 
 
 @contextmanager
@@ -112,10 +116,7 @@ def _server(
     with own_server(arguments, args.server_cores) as (process, address):
         target = f"twilio:{address.replace('http', 'ws', 1)}/twilio/stream"
         if args.line == "sip":
-            port = chosen.lines["sip"].udp
-            if not port:
-                raise ValueError("--line sip: sip.udp must be a port in the settings of -c")
-            target = f"sip:bot@127.0.0.1:{port}"
+            target = f"sip:bot@127.0.0.1:{chosen.lines['sip'].udp}"
         yield target, process, log_of(chosen.log.path)
 
 

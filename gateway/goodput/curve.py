@@ -121,7 +121,7 @@ def point(
         missing=missing / max(1, frames + missing),
         answer=Spread.of([a for call in calls if (a := call.answered_after) is not None]),
         goodput=rate * good / max(1, len(calls)),
-        cost=None if server is None else server / max(1e-9, usage.call_seconds),
+        cost=None if server is None or not usage.call_seconds else server / usage.call_seconds,
         usage=usage,
         refusals=Counter(call.refused.said for call in calls if call.refused is not None),
         breaks=Counter(call.broken for call in calls if call.broken),

@@ -74,5 +74,6 @@ def refusal(reason: str, cause: str = "") -> Refused | None:
     code = int(found[1])
     if code in CODES:
         return Refused(CODES[code], reason)
-    # 5xx but 503 and close codes but 1008 are a server that broke, not one that said no.
-    return Refused("door", reason) if 400 <= code < 500 or code == 1008 else None
+    # 408 is nobody's answer; 5xx but 503 and close codes but 1008 are a server that broke.
+    said_no = (400 <= code < 500 and code != 408) or code == 1008
+    return Refused("door", reason) if said_no else None

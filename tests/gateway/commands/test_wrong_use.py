@@ -169,6 +169,7 @@ TABLE = [
     ("goodput --plot out.gif", WRONG, "--plot: out.gif does not end in .svg"),
     ("goodput --plot gone/out.svg", WRONG, "--plot: there is no folder gone"),
     ("goodput --log gone", WRONG, "--log are for a server that runs: name its address"),
+    ("goodput --line sip", WRONG, "--line sip: the settings of -c need sip.enabled = true"),
     ("goodput {nobody} --log gone", WRONG, "--log: gone: no such file"),
     ("goodput {nobody} --processes 2", WRONG, "--processes is for a gateway of one's own"),
     ("goodput {nobody} --stand-in 99999999", WRONG, "there is no process 99999999"),

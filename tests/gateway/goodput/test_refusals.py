@@ -28,6 +28,7 @@ from gateway.goodput.refusals import refusal
         ("the socket was refused: [Errno 24] Too many open files", "", "files"),
         ("the socket was refused: timeout", "", None),
         ("the socket was refused: HTTP 500", "", None),
+        ("408 no answer at all: timeout", "", None),
         ("500 Server Internal Error", "", None),
         ("1006 connection lost", "", None),
         ("1011 internal error", "", None),
