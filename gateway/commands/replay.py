@@ -209,6 +209,7 @@ class _Refusals:
 
 def _resources(chosen: Settings, stack: ExitStack, *, live: bool) -> Resources:
     """Load the model that judges turns, and where it is wanted, the agents."""
+    import asyncio
     from functools import partial
 
     from gateway.agents.library import AgentLibrary, shipped
@@ -224,6 +225,7 @@ def _resources(chosen: Settings, stack: ExitStack, *, live: bool) -> Resources:
     if live:
         library = AgentLibrary(chosen.agents.folder, shipped())
         roster = AgentRoster(chosen, runtime)
+        asyncio.run(roster.prepare())  # a first use is seconds slower, and no caller waits for it
 
         def backend(agent: str, name: str) -> Backend:
             return roster.make(library.get(agent or chosen.agents.default)).backend(name)

@@ -96,6 +96,7 @@ class Replies:
     def delay_of(self, part: Part) -> float:
         """Return how long the first thing of an answer takes."""
         if self._delay is not None:
+            self._sources["delay, drawn"] += 1
             return self._delay()
         if part.first is not None:
             return max(0.0, part.first)

@@ -250,6 +250,7 @@ class Course:
 
     def _open(self, name: str) -> Backend:
         if self._means.backend is not None:
+            self._sources["live backend"] += 1
             self._backend = self._means.backend(name)
             return self._backend
         journal = self._journal

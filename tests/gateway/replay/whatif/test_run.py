@@ -102,6 +102,7 @@ def test_delays_of_a_distribution_stand_for_the_measured_ones(calls: list[CallJo
     found = total(list(outcomes(calls[1:], [], resources, lambda journal, why: None)))
     assert found.now.median is not None
     assert found.now.median > 2.0
+    assert found.sources["delay, drawn"] >= found.now.turns
 
 
 def test_words_of_a_file_are_heard_instead_of_those_of_the_recording(
