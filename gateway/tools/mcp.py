@@ -30,6 +30,7 @@ from gateway.tools.endpoints import McpServer, taken_from_environment, with_secr
 from gateway.tools.ledger import entered
 from gateway.tools.said import Said
 from gateway.tools.store import Store
+from inference.errors import as_error, in_words
 
 FIRST_PAUSE = 0.5
 """Seconds before a lost connection is opened again; they double up to `LONGEST_PAUSE`."""
@@ -75,6 +76,7 @@ class McpConnection:
         self._endpoint = endpoint or _endpoint(server, folder, self._said)
         self._client: Client | None = None
         self._listed: tuple[types.Tool, ...] | None = None
+        self._failed = ""
         self._up = asyncio.Event()
         self._lost = asyncio.Event()
 
@@ -96,6 +98,7 @@ class McpConnection:
             except BaseException as error:  # fence: a server may fail in any way; it is tried again
                 if is_stop(error):
                     raise
+                self._failed = f": {in_words(as_error(error))}"
                 log.warning("tool server failed", server=self.name, error=repr(error))
             finally:
                 self._down()
@@ -119,7 +122,7 @@ class McpConnection:
                 async with asyncio.timeout(seconds):
                     await self.up()
             except TimeoutError:
-                said = f"the tool server {self.name} did not come"
+                said = f"the tool server {self.name} did not come{self._failed}"
                 raise ToolFailed("unreachable", said) from None
         assert self._listed is not None
         chosen = [tool for tool in self._listed if wanted in ("", tool.name)]

@@ -158,7 +158,8 @@ class PartMaker:
 
             chosen = self.agent.settings(TranscriptionSettings, table, path)
             key = self._key(chosen.api_key_env, path)
-            return TurnwiseRecogniser(Transcriptions(chosen, key).write)
+            writer = Transcriptions(chosen, key)
+            return TurnwiseRecogniser(writer.write, writer.close)
         if kind == "vllm-realtime":
             from gateway.backends.cascade.recognisers.vllm_realtime import (
                 VllmRealtime,

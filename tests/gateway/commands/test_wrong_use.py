@@ -72,6 +72,7 @@ TABLE = [
     ("check -c none.toml", WRONG, "none.toml: no such file or directory"),
     ("check -c folder", WRONG, "folder: is a directory"),
     ("check -c deep.toml", WRONG, "deep.toml: nested too deeply"),
+    ("check --live -c none.toml", WRONG, "none.toml: no such file or directory"),
     ("check extra", WRONG, "unrecognized arguments: extra"),
     ("password nonsense", WRONG, "unrecognized arguments: nonsense"),
     ("link -c none.toml", WRONG, "none.toml: no such file or directory"),

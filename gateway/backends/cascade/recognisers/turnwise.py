@@ -38,6 +38,13 @@ class TurnwiseRecogniser:
     """Implements `Recogniser`; `write` raises OSError or TimeoutError when it cannot."""
 
     write: Write
+    let_go: Callable[[], Awaitable[None]] | None = None
+    "closes connections that are kept between turns"
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self.let_go is not None:
+            await self.let_go()
 
     @property
     def drives(self) -> bool:
