@@ -59,11 +59,18 @@ class Mischief:
         try:
             await asyncio.sleep(self._chance.uniform(0.5, 2.0))
         finally:
-            for made in folder.glob("*") if folder.exists() else ():
-                made.rename(away / f"{made.name}.{self._chance.getrandbits(40)}.kept")
-            if folder.exists():
-                folder.rmdir()
-            away.rename(folder)
+            while True:
+                try:
+                    self._put_back(away, folder)
+                    break
+                except OSError:
+                    continue  # the gateway made a file in it meanwhile
+
+    def _put_back(self, away: Path, folder: Path) -> None:
+        """Keep what was written meanwhile beside what was there."""
+        for made in folder.glob("*") if folder.exists() else ():
+            made.rename(away / f"{made.name}.{self._chance.getrandbits(40)}.kept")
+        away.rename(folder)  # in place of an empty folder, or of none
 
     async def _loses_recordings(self) -> None:
         folder = self._to.recordings

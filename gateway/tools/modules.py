@@ -15,6 +15,10 @@ from typing import Any
 from gateway.tools.functions import FunctionTool, function_tool
 from inference.errors import as_error, in_words
 
+LARGEST = 128 * 1024
+"""Bytes of a file. Compiling it keeps the interpreter, in whichever thread: six megabytes of a list
+made every call wait for four seconds, and so much takes a tenth of one."""
+
 
 def named_module(name: str) -> ModuleType:
     """Import a module by its name; raise ValueError in words for the operator."""
@@ -32,6 +36,9 @@ def file_module(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(_module_name(path), path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} is no Python file")
+    if (size := path.stat().st_size if path.exists() else 0) > LARGEST:
+        said = f"it has {size} bytes, and {LARGEST} are allowed; data belongs in a file of its own"
+        raise ValueError(f"{path.name} cannot be loaded: {said}")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module  # data classes look for the module they are defined in

@@ -234,6 +234,7 @@ def greet(name: str) -> str:
     [
         ("import sys\n\nsys.exit(3)", "bad.py:3 cannot be loaded: Broke: SystemExit was raised: 3"),
         ("raise KeyboardInterrupt", "bad.py:1 cannot be loaded: Broke: KeyboardInterrupt"),
+        ("x = 1\n" * 30000, "bad.py cannot be loaded: it has 180000 bytes, and 131072 are"),
         ("def f(:", "bad.py:1 cannot be loaded: SyntaxError"),
         ("import nowhere_at_all", "bad.py:1 cannot be loaded: ModuleNotFoundError"),
         ("\n\ndef f(day: 'Dya') -> str: ...", "bad.py:3: f: NameError: name 'Dya' is not defined"),
