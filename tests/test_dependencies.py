@@ -30,6 +30,9 @@ RUN = frozenset(
 )  # fmt: skip
 """What is run or plugged in, and not imported."""
 
+APART = ("bench/peers/livekit_bot.py", "bench/peers/pipecat_bot.py")
+"""Run in environments of their own, of which `bench/peers/*.txt` say what is in them."""
+
 NAMESPACES = {
     "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
     "opentelemetry.sdk": "opentelemetry-sdk",
@@ -77,6 +80,8 @@ def imported(folders: tuple[str, ...]) -> dict[str, set[str]]:
     own = sys.stdlib_module_names | {*PRODUCT, *WORK}
     for folder in folders:
         for path in (ROOT / folder).rglob("*.py"):
+            if path.relative_to(ROOT).as_posix() in APART:
+                continue
             for module in modules(path):
                 if module.partition(".")[0] not in own:
                     found[package(module)].add(path.relative_to(ROOT).as_posix())

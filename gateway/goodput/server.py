@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from gateway.plumbing.wire_json import parse
 
 START_SECONDS = 90.0
 """Models load in two seconds; on a busy machine in thirty."""
@@ -55,7 +56,7 @@ def _address(process: subprocess.Popen[bytes], messages: int) -> str:
         said = os.pread(messages, 1_000_000, 0)
         for raw in said.splitlines():
             if b'"listening"' in raw:
-                return str(json.loads(raw)["address"])
+                return str(parse(raw)["address"])
         if ended:
             break
         time.sleep(0.05)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from gateway.backends.cascade.ports import Voice
@@ -21,6 +20,7 @@ from gateway.caller.place import CallOptions, Target, place_call
 from gateway.caller.plan import CallPlan, CutIn, Say, Step
 from gateway.caller.report import CallReport
 from gateway.caller.sound import Recording, recording
+from gateway.plumbing.wire_json import parse
 from gateway.scenarios.conditions import Conditions, heard_through, noise
 from gateway.scenarios.held import Held, Spoken
 from gateway.scenarios.scenario import PAUSE, Scenario, Sound, Turn
@@ -145,8 +145,8 @@ def logged(path: Path, call: str) -> list[tuple[float, str, dict[str, Any]]]:
         if call.encode() not in raw:
             continue
         try:
-            line = msgspec.json.decode(raw)
-        except msgspec.DecodeError:
+            line = parse(raw)
+        except ValueError:
             continue  # it is being written
         if isinstance(line, dict) and line.get("call") == call and "at" in line:
             found.append((float(line["at"]), str(line["event"]), line))

@@ -27,6 +27,7 @@ from gateway.backends.cascade.ports import ModelRequest
 from gateway.commands.shared.checks import Finding
 from gateway.events import Entry
 from gateway.plumbing.fence import is_stop
+from gateway.plumbing.wire_json import parse
 from inference.errors import as_error, in_words
 from media.frame import AudioFrame
 
@@ -155,7 +156,7 @@ async def _shutdown(table: Table, environment: Mapping[str, str]) -> str:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         async with httpx.AsyncClient(headers=headers) as client:
-            models = (await client.get(f"{url}/models")).json()["data"]
+            models = parse((await client.get(f"{url}/models")).content)["data"]
         ends = {each["id"]: each.get("shutdown_date") for each in models}
     except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
         return ""  # many servers have no such list

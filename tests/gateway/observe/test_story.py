@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.style import Style
@@ -179,6 +179,7 @@ EVENTS = st.sampled_from(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a machine may be busy
 @given(st.lists(st.tuples(EVENTS, st.dictionaries(NAMES, FIELD, max_size=6)), max_size=6))
 def test_no_field_however_odd_stops_the_telling(events: list[tuple[str, Fields]]) -> None:
     told([line(1.0, event, fields) for event, fields in events], tagged=True)
