@@ -34,7 +34,7 @@ APART = ("bench/peers/livekit_bot.py", "bench/peers/pipecat_bot.py")
 """Run in environments of their own, of which `bench/peers/*.txt` say what is in them."""
 
 NAMESPACES = {
-    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.proto": "opentelemetry-proto",
     "opentelemetry.sdk": "opentelemetry-sdk",
     "opentelemetry": "opentelemetry-api",
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import signal
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 NAME = "export"
 HELP = "send the call log's turns as OpenTelemetry traces, as they end"
 
-RETRY_SECONDS = 5.0
+LOOK_SECONDS = 5.0
+"""Between two looks at the log, and so between two batches, as OpenTelemetry's own processor has
+it: a request costs like fifty spans. A collector that was away is tried again then."""
 
 KEPT = 10_000
 """Spans that wait while the collector is away; the oldest are given up then."""
@@ -58,26 +61,36 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         complain(f"traces need `pip install parley[otel]` ({error})")
         return 2
-    return _export(Exporter(args.otlp), path, args.personal, args.all)
+    try:
+        exporter = Exporter(args.otlp)
+    except ValueError as error:
+        complain(str(error))
+        return 2
+    return _export(exporter, path, args.personal, args.all)
 
 
 def _export(exporter: Exporter, path: Path, personal: bool, whole: bool) -> int:
     """Follow the log; turns of calls that began earlier have their parents all the same."""
-    from gateway.observe.lines import parse
+    from gateway.observe.lines import brief
     from gateway.observe.live import batches
     from gateway.traces.calls import Traces
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what waits is sent then, too
+    gc.freeze()  # what is there by now stays
     traces, waiting, old = Traces(personal), [], not whole
-    for raws in batches(path, None, follow=not whole):
-        for raw in raws:
-            try:
-                spans = traces.take(parse(raw))
-            except ValueError:
-                continue
-            if not old:
-                waiting += spans
-        old = False
-        waiting = _send(exporter, waiting)
+    try:
+        for raws in batches(path, None, follow=not whole, look=LOOK_SECONDS):
+            for raw in raws:
+                try:
+                    spans = traces.take(brief(raw))
+                except ValueError:
+                    continue
+                if not old:
+                    waiting += spans
+            old = False
+            waiting = _send(exporter, waiting)
+    finally:
+        waiting = waiting[exporter.send(waiting) :]
     if waiting:
         complain(f"{len(waiting)} spans were not taken")
         return 1
@@ -86,10 +99,7 @@ def _export(exporter: Exporter, path: Path, personal: bool, whole: bool) -> int:
 
 def _send(exporter: Exporter, waiting: list[Span]) -> list[Span]:
     """Send what waits; give what is left."""
-    if not waiting:
-        return waiting
     left = waiting[exporter.send(waiting) :]
     if left:
         print(f"parley: the collector does not answer: {len(left)} spans wait", file=sys.stderr)
-        time.sleep(RETRY_SECONDS)
     return left[-KEPT:]

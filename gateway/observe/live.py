@@ -42,8 +42,13 @@ class Paper:
             print(line.rstrip(), file=self._console.file, flush=True)
 
 
-def batches(path: Path, count: int | None, follow: bool) -> Iterator[list[bytes]]:
-    """Return the last lines of a log, then (when following) what comes; an empty batch: a pause."""
+def batches(
+    path: Path, count: int | None, follow: bool, look: float = LOOK_SECONDS
+) -> Iterator[list[bytes]]:
+    """Return the last lines of a log, then (when following) what comes; an empty batch: a pause.
+
+    `look` is how many seconds pass between two looks at a log in which nothing new was.
+    """
     with Tail(path, beginning(path, count)) as tail:
         old: deque[bytes] = deque(maxlen=count)
         while lines := tail.read():
@@ -53,7 +58,7 @@ def batches(path: Path, count: int | None, follow: bool) -> Iterator[list[bytes]
             lines = tail.read()
             yield lines
             if not lines:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(look)
 
 
 class Teller:

@@ -47,12 +47,16 @@ class _Tool:
 class _Turn:
     """What is known of a turn so far; 0 is what the agent said before the first."""
 
+    id: str
+    "of its span"
     number: int
     start: float
     end: float
     attributes: dict[str, Value] = field(default_factory=dict)
     parts: list[Span] = field(default_factory=list)
     reason: Literal["completed", "interrupted", "session_closed"] = "completed"
+    used: dict[str, Value] = field(default_factory=dict)
+    "tokens"
     own_model: bool = False
     "a speech-to-speech model answered"
     answer: tuple[float, float, float, float] | None = None
@@ -94,7 +98,7 @@ class CallTrace:
             case TurnEndedLogged():
                 done = self._close()
                 begun = now - (event.seconds or 0.0)
-                self._turn = _Turn(event.turn, begun, now)
+                self._turn = self._begin(event.turn, begun, now)
                 self._tell("parley.turn.why", event.why)
                 if event.probability is not None:
                     self._tell("parley.turn.probability", event.probability)
@@ -130,8 +134,7 @@ class CallTrace:
                                    ("cached", "cache_read.input_tokens")):  # fmt: skip
                     if kind in counted:
                         at = f"gen_ai.usage.{name}"
-                        before = self._turn.attributes.get(at, 0)
-                        self._tell(at, int(before) + int(counted[kind]))
+                        self._turn.used[at] = int(self._turn.used.get(at, 0)) + int(counted[kind])
             case TurnRejoinedLogged(before=before):
                 self._tell("parley.turn.rejoins", before)
             case FaultLogged(part=part) if self._turn is not None:
@@ -160,7 +163,7 @@ class CallTrace:
     def _spoke(self, event: AgentSpokeLogged | InterruptedLogged, now: float) -> None:
         if self._turn is None and event.turn is None:
             length = event.seconds if isinstance(event, AgentSpokeLogged) else event.heard
-            self._turn = _Turn(0, now - length, now)
+            self._turn = self._begin(0, now - length, now)
         turn = self._turn
         if turn is None or (event.turn is not None and event.turn != turn.number):
             return
@@ -206,14 +209,13 @@ class CallTrace:
         turn, self._turn = self._turn, None
         if turn is None:
             return []
-        own = turn.attributes
         attributes: dict[str, Value] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": self._agent,
             "gen_ai.agent.invocation.end_reason": turn.reason,
             "parley.line": self._line,
             "parley.turn.number": turn.number,
-            **{name: value for name, value in own.items() if not name.startswith("gen_ai.usage")},
+            **turn.attributes,
         }
         root = self._span(
             turn, f"invoke_agent {self._agent}", ("turn", turn.number), turn.start, turn.end,
@@ -225,7 +227,6 @@ class CallTrace:
         if turn.answer is None:
             return []
         over, words, token, sound = turn.answer
-        used = {name: v for name, v in turn.attributes.items() if name.startswith("gen_ai.usage")}
         steps: tuple[tuple[str, float, float], ...]
         if turn.own_model:
             steps = (("realtime_inference", over, max(sound, turn.end)),)
@@ -240,7 +241,7 @@ class CallTrace:
                 turn, name, (name, turn.number), start, end,
                 {
                     "gen_ai.operation.name": name,
-                    **(used if name in ("chat", "realtime_inference") else {}),
+                    **(turn.used if name in ("chat", "realtime_inference") else {}),
                 },
                 client=True,
             )
@@ -260,10 +261,13 @@ class CallTrace:
         client: bool = False,
         error: str = "",
     ) -> Span:
-        own = span_id(self._call, *place)
-        parent = "" if root else span_id(self._call, "turn", turn.number)
+        own = turn.id if root else span_id(self._call, *place)
+        parent = "" if root else turn.id
         told = {"gen_ai.conversation.id": self._call, **attributes}
         return Span(name, self._trace, own, parent, start, end, client, told, error)
+
+    def _begin(self, number: int, start: float, end: float) -> _Turn:
+        return _Turn(span_id(self._call, "turn", number), number, start, end)
 
     def _tell(self, name: str, value: Value) -> None:
         if self._turn is not None:

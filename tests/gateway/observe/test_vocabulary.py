@@ -15,7 +15,7 @@ import gateway.observe.report
 from gateway.__main__ import main
 from gateway.log_events import CallSummaryLogged, LogEvent, Stages, UsageLogged, fields_of, name_of
 from gateway.observe.journal import Journal
-from gateway.observe.lines import parse
+from gateway.observe.lines import brief, parse
 from gateway.observe.privacy import Mask
 from gateway.observe.report import report
 from gateway.observe.settings import LogSettings
@@ -45,6 +45,23 @@ def test_every_line_is_read_back_as_what_was_written(log: tuple[Mask, Path]) -> 
     if mask == "none":
         for line, each in zip(lines, SAMPLES, strict=True):
             assert line.told == each or isinstance(each, UsageLogged | CallSummaryLogged)
+
+
+def test_a_line_is_told_the_same_in_brief(log: tuple[Mask, Path]) -> None:
+    for raw in log[1].read_bytes().splitlines():
+        whole, short = parse(raw), brief(raw)
+        assert (short.ts, short.call, short.at, short.event) == (
+            whole.ts, whole.call, whole.at, whole.event,
+        )  # fmt: skip
+        assert short.told == whole.told
+        assert short.fields == (whole.fields if isinstance(whole.told, UsageLogged) else {})
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"ts": ""}', b"[" * 100])
+def test_what_is_no_line_is_refused_in_brief_too(raw: bytes) -> None:
+    for read in (parse, brief):
+        with pytest.raises(ValueError):
+            read(raw)
 
 
 def test_every_line_is_what_the_schema_says(log: tuple[Mask, Path]) -> None:
