@@ -7,9 +7,10 @@ Field numbers are those of onnx/onnx.proto, ONNX IR version 10.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,29 +18,29 @@ import numpy.typing as npt
 from inference import protobuf
 from inference.protobuf import Field
 
-ElementType = Literal["float32", "int32", "int64"]
 Array = npt.NDArray[np.generic]
+Attribute = int | float | str | tuple[int, ...]
 
 _MODEL_GRAPH: Final = 7
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_OP, _NODE_ATTRIBUTE = 1, 2, 4, 5
-_ATTRIBUTE_NAME, _ATTRIBUTE_INT, _ATTRIBUTE_TEXT, _ATTRIBUTE_TYPE = 1, 3, 4, 20
+_ATTRIBUTE_NAME, _ATTRIBUTE_TYPE = 1, 20
+_ATTRIBUTE_FLOAT, _ATTRIBUTE_INT, _ATTRIBUTE_TEXT, _ATTRIBUTE_INTS = 2, 3, 4, 8
 _ATTRIBUTE_TENSOR, _ATTRIBUTE_GRAPH = 5, 6
-_INT, _TEXT = 2, 3
+_FLOAT, _INT, _TEXT, _INTS = 1, 2, 3, 7
 """Types of attributes, as they are noted beside the value."""
 _VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR = 1, 2, 1
 _TENSOR_ELEMENT, _TENSOR_SHAPE, _SHAPE_DIMENSION = 1, 2, 1
 _DIMENSION_SIZE, _DIMENSION_NAME = 1, 2
 _CONSTANT_DIMS, _CONSTANT_TYPE, _CONSTANT_NAME, _CONSTANT_RAW = 1, 2, 8, 9
 
-_ELEMENTS: Final[Mapping[int, str]] = {
+ELEMENTS: Final[Mapping[int, str]] = {
     1: "<f4",
     2: "u1",
     3: "i1",
     6: "<i4",
     7: "<i8",
 }
-_NUMBERS: Final[Mapping[ElementType, int]] = {"float32": 1, "int32": 6, "int64": 7}
 _TYPED: Final[Mapping[int, int]] = {1: 4, 2: 5, 3: 5, 6: 5, 7: 7}
 """Where a constant keeps its values when it does not keep them raw, by element type."""
 
@@ -56,7 +57,7 @@ class Node:
 
     @classmethod
     def make(
-        cls, op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: int | str
+        cls, op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Attribute
     ) -> Node:
         """Make a node; an input or output named "" is left out."""
         rest = [_attribute(*each) for each in attributes.items()]
@@ -163,9 +164,9 @@ class Graph:
                     typed.append(each)
                 case _:
                     pass
-        if kind not in _ELEMENTS:
+        if kind not in ELEMENTS:
             raise ValueError(f"constant {name!r} has an element type that is not known: {kind}")
-        element = np.dtype(_ELEMENTS[kind])
+        element = np.dtype(ELEMENTS[kind])
         if raw is not None:
             return np.frombuffer(raw, element).reshape(dims)
         fields = [each for each in typed if each.number == _TYPED[kind]]
@@ -176,7 +177,7 @@ class Graph:
 
     def set_constant(self, name: str, value: Array) -> None:
         """Replace a constant, or add one; its shape may differ."""
-        kind = next(k for k, v in _ELEMENTS.items() if np.dtype(v) == value.dtype)
+        kind = next(k for k, v in ELEMENTS.items() if np.dtype(v) == value.dtype)
         self.constants[name] = protobuf.encode(
             [
                 *(protobuf.number(_CONSTANT_DIMS, size) for size in value.shape),
@@ -233,29 +234,6 @@ class Graph:
         return protobuf.encode([*around, graph])
 
 
-def with_output(model: bytes, name: str, dtype: ElementType, rank: int) -> bytes:
-    """Add a tensor inside the graph to the graph's outputs, after those it has.
-
-    All dimensions are left free.
-    A runtime refuses the model if no such tensor is in it, or if it is of another type.
-    Protobuf merges a message that appears twice and joins its lists, so that appending a second
-    graph, which holds the output alone, is all there is to do.
-    """
-    shape = protobuf.message(
-        _TENSOR_SHAPE,
-        [
-            protobuf.message(_SHAPE_DIMENSION, [protobuf.text(_DIMENSION_NAME, f"{name}_{axis}")])
-            for axis in range(rank)
-        ],
-    )
-    tensor = protobuf.message(
-        _TYPE_TENSOR, [protobuf.number(_TENSOR_ELEMENT, _NUMBERS[dtype]), shape]
-    )
-    value = [protobuf.text(_VALUE_NAME, name), protobuf.message(_VALUE_TYPE, [tensor])]
-    output = protobuf.message(_OUTPUT, value)
-    return model + protobuf.encode([protobuf.message(_MODEL_GRAPH, [output])])
-
-
 def _name(field: Field, number: int) -> str:
     """Read the name in an encoded constant or value."""
     for each in protobuf.decode(field.content):
@@ -264,15 +242,24 @@ def _name(field: Field, number: int) -> str:
     return ""
 
 
-def _attribute(name: str, value: int | str) -> Field:
+def _attribute(name: str, value: Attribute) -> Field:
     """Write an attribute of a node."""
-    fields = [protobuf.text(_ATTRIBUTE_NAME, name)]
-    if isinstance(value, str):
-        fields += [protobuf.text(_ATTRIBUTE_TEXT, value), protobuf.number(_ATTRIBUTE_TYPE, _TEXT)]
-    else:
-        written = value % 2**64  # two's complement, where it is negative
-        fields += [protobuf.number(_ATTRIBUTE_INT, written), protobuf.number(_ATTRIBUTE_TYPE, _INT)]
-    return protobuf.message(_NODE_ATTRIBUTE, fields)
+    match value:
+        case str():
+            written, kind = [protobuf.text(_ATTRIBUTE_TEXT, value)], _TEXT
+        case float():
+            single = struct.pack("<f", value)
+            written, kind = [Field(_ATTRIBUTE_FLOAT, protobuf.FIXED32, single)], _FLOAT
+        case tuple():
+            written, kind = [_whole(_ATTRIBUTE_INTS, each) for each in value], _INTS
+        case _:
+            written, kind = [_whole(_ATTRIBUTE_INT, value)], _INT
+    fields = [protobuf.text(_ATTRIBUTE_NAME, name), *written]
+    return protobuf.message(_NODE_ATTRIBUTE, [*fields, protobuf.number(_ATTRIBUTE_TYPE, kind)])
+
+
+def _whole(number: int, value: int) -> Field:
+    return protobuf.number(number, value % 2**64)  # two's complement, where it is negative
 
 
 def _renamed(constant: bytes, name: str) -> bytes:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from inference.graph import with_output
 from inference.manifest import find_folder
+from inference.network import with_output
 from inference.runtime import Runtime, Session
 from tts.english import ENGLISH
 from tts.normalise import Said, normalise

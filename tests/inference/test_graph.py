@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from inference import find, protobuf
 from inference.dequantise import dequantise
-from inference.graph import Graph, Node, with_output
+from inference.graph import Graph, Node
+from inference.network import with_output
 from inference.protobuf import Field
 from inference.runtime import Runtime
 from tests.inference.tiny import doubling

@@ -21,7 +21,7 @@ from gateway.backends.cascade.recognisers.caller_sound import (
     split,
 )
 from gateway.backends.cascade.recognisers.moonshine_hints import expected_words
-from gateway.backends.cascade.recognisers.moonshine_model import RATE, MoonshineModel
+from gateway.backends.cascade.recognisers.moonshine_model import MODEL, RATE, MoonshineModel, load
 from gateway.backends.cascade.recognisers.moonshine_tokens import Tokens
 from inference import find
 from inference.errors import in_words
@@ -30,8 +30,6 @@ from inference.runtime import Runtime
 from media.frame import AudioFrame, Samples
 from media.level import level
 from media.resample import convert_samples
-
-MODEL = "moonshine"
 
 Sound = npt.NDArray[np.float32]
 
@@ -118,10 +116,7 @@ class Moonshine:
         """Load the models (0.2 s); raise ModelMissing or ModelWrong."""
         if self._loaded is None:
             tokens = Tokens(find(MODEL, "tokenizer.bin").read_bytes())
-            # Decoding is a hundred small steps, each slower on a GPU than its way there.
-            encoder = self._runtime.load(f"{MODEL}/encoder_model.ort", providers=("cpu",))
-            decoder = self._runtime.load(f"{MODEL}/decoder_model_merged.ort", providers=("cpu",))
-            model = MoonshineModel(encoder.run, decoder.run, decoder.outputs)
+            model = load(self._runtime)
             self._loaded = model, tokens
         return self._loaded
 

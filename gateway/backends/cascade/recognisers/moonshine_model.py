@@ -1,7 +1,7 @@
 """Runs the Moonshine models: sound in, the likeliest words and how sure they are out.
 
-Two graphs: the encoder hears all the sound at once; the decoder writes one piece at a time and is
-handed back what it computed before (its keys and values).
+The encoder hears all the sound at once; the decoder writes one piece at a time and is handed back
+what it computed before (its keys and values).
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gateway.backends.cascade.recognisers.beam_search import BeamSearch, Expected, Scores, Written
+from gateway.backends.cascade.recognisers.moonshine_graphs import (
+    HEADS,
+    LAYER_KEYS,
+    WIDTH,
+    graphs,
+)
 from gateway.backends.cascade.recognisers.moonshine_tokens import START
+from inference import find
+from inference.errors import ModelWrong
+from inference.runtime import Runtime
 
 RATE = 16000
 """Samples per second that the encoder expects."""
@@ -22,9 +31,6 @@ PIECES_PER_SECOND = 6.5
 MARGIN_PIECES = 8
 """For what is said fast within a second or two: a spelled name has two pieces a letter."""
 
-HEADS, WIDTH = 8, 36
-"""Of the keys and values of the tiny model."""
-
 SHORTEST = RATE // 2
 """The encoder's convolutions need about 0.1 s; below half a second it hears next to nothing."""
 
@@ -32,17 +38,40 @@ Array = npt.NDArray[np.generic]
 Run = Callable[[Mapping[str, Array], Sequence[str] | None], list[Array]]
 """Runs one graph: inputs by name, the names of the outputs wanted (None: all)."""
 
+SOUND = [f"sound.{each}" for each in LAYER_KEYS]
+PAST = [f"past.{each}" for each in LAYER_KEYS]
+WANTED = ["logits", *(f"present.{each}" for each in LAYER_KEYS)]
+
+
+MODEL = "moonshine"
+
+CPU = ("cpu",)
+"""Decoding is a hundred small steps, each slower on a GPU than its way there."""
+
+
+def load(runtime: Runtime) -> MoonshineModel:
+    """Load the models; raise ModelMissing or ModelWrong."""
+    encoder = runtime.load(f"{MODEL}/encoder_model.ort", providers=CPU)
+    path = find(MODEL, "decoder_model_merged.ort")
+    try:
+        sound, decoder = graphs(path.read_bytes())
+    except ValueError as error:
+        raise ModelWrong(f"{path}: not the decoder that this version knows: {error}") from None
+    return MoonshineModel(
+        encoder.run,
+        runtime.load(sound, name=f"{MODEL}/sound", providers=CPU).run,
+        runtime.load(decoder, name=f"{MODEL}/decoder", providers=CPU).run,
+    )
+
 
 class MoonshineModel:
-    """The two graphs and how they are asked; keeps nothing between two recordings."""
+    """The graphs and how they are asked; keeps nothing between two recordings."""
 
-    def __init__(self, encoder: Run, decoder: Run, outputs: Sequence[str]) -> None:
-        """Take the graphs and the names of the decoder's outputs, in order."""
+    def __init__(self, encoder: Run, sound: Run, decoder: Run) -> None:
+        """Take the encoder, and what `moonshine_graphs` made of the decoder."""
         self._encoder = encoder
+        self._sound = sound
         self._decoder = decoder
-        # `present.0.decoder.key` comes back as `past_key_values.0.decoder.key`.
-        self._kept = [name for name in outputs if name.startswith("present.")]
-        self._own = [name for name in self._kept if ".decoder." in name]
 
     def hear(self, sound: npt.NDArray[np.float32]) -> Array:
         """Encode sound at 16 kHz, -1 to 1; for `write`."""
@@ -69,53 +98,32 @@ class MoonshineModel:
         samples = max(samples, SHORTEST)
         limit = int(samples / RATE * PIECES_PER_SECOND) + MARGIN_PIECES
         beam = BeamSearch(width, limit, expected)
-        logits, inputs = self._begin(heard, samples, draft)
-        kept = beam.accept(logits[0], draft)
-        for name in self._own:  # of the positions after what was accepted nothing is known
-            inputs[_past(name)] = inputs[_past(name)][:, :, : kept + 1]
-        scores = _last(logits[:, : kept + 1])
-        rows = 1
+        sound = dict(zip(SOUND, self._sound({"heard": heard}, SOUND), strict=True))
+        nothing = np.zeros((1, HEADS, 0, WIDTH), np.float32)
+        pieces = np.array([[START, *draft]], np.int64)
+        logits, *past = self._ask(pieces, 0, [nothing] * len(PAST), sound)
+        count = beam.accept(logits[0], draft) + 1
+        # Of the positions after what was accepted nothing is known.
+        past = [each[:, :, :count] for each in past]
+        scores = _last(logits[:, :count])
         while (step := beam.advance(scores)) is not None:
-            if len(step.pieces) != rows:
-                # The sound is the same for every path; only its first row is ever read anew.
-                rows = len(step.pieces)
-                for name in ("encoder_hidden_states", "encoder_attention_mask", *self._heard()):
-                    inputs[name] = np.repeat(inputs[name][:1], rows, axis=0)
-            if step.parents != tuple(range(rows)) or inputs[_past(self._own[0])].shape[0] != rows:
-                for name in self._own:
-                    inputs[_past(name)] = inputs[_past(name)][list(step.parents)]
-            inputs["input_ids"] = np.array(step.pieces, np.int64)[:, None]
-            logits, *values = self._decoder(inputs, ["logits", *self._own])
-            inputs |= {_past(name): value for name, value in zip(self._own, values, strict=True)}
+            if step.parents != tuple(range(len(past[0]))):
+                past = [each[list(step.parents)] for each in past]
+            pieces = np.array(step.pieces, np.int64)[:, None]
+            logits, *past = self._ask(pieces, count, past, sound)
+            count += 1
             scores = _last(logits)
         return beam.best
 
-    def _begin(
-        self, heard: Array, samples: int, draft: Sequence[int]
-    ) -> tuple[Array, dict[str, Array]]:
-        """Run the decoder over its start and a draft; give its scores and its inputs from then."""
-        # The mask is of the raw samples, not of what the encoder made of them.
-        mask: Array = np.ones((1, samples), np.int64)
-        inputs: dict[str, Array] = {
-            "input_ids": np.array([[START, *draft]], np.int64),
-            "encoder_hidden_states": heard,
-            "encoder_attention_mask": mask,
-            "use_cache_branch": np.array([False]),
-        }
-        empty = np.zeros((1, HEADS, 0, WIDTH), np.float32)
-        inputs |= {_past(name): empty for name in self._kept}
-        logits, *values = self._decoder(inputs, ["logits", *self._kept])
-        inputs |= {_past(name): value for name, value in zip(self._kept, values, strict=True)}
-        inputs["use_cache_branch"] = np.array([True])
-        return logits, inputs
-
-    def _heard(self) -> list[str]:
-        """Name the keys and values that were computed from the sound, once."""
-        return [_past(name) for name in self._kept if ".encoder." in name]
-
-
-def _past(name: str) -> str:
-    return name.replace("present", "past_key_values", 1)
+    def _ask(
+        self, pieces: Array, count: int, past: Sequence[Array], sound: Mapping[str, Array]
+    ) -> list[Array]:
+        """Write on after `count` pieces; give the scores, and what is to be known of all so far."""
+        inputs = dict(sound)
+        inputs |= zip(PAST, past, strict=True)
+        inputs["pieces"] = pieces
+        inputs["positions"] = np.broadcast_to(np.arange(pieces.shape[1]) + count, pieces.shape)
+        return self._decoder(inputs, WANTED)
 
 
 def _last(logits: Array) -> Scores:
