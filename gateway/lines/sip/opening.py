@@ -38,6 +38,9 @@ class OwnSockets:
     async def open(self, group: asyncio.TaskGroup) -> None:
         """Bind; raises StartFailed."""
         settings = self._settings
+        ready: ssl.SSLContext | None = None
+        if settings.authorities or settings.certificate:
+            ready = _client_tls(settings)  # what cannot be used is told now
         await self._transports.open(
             group,
             settings.host,
@@ -45,7 +48,7 @@ class OwnSockets:
             tcp=settings.tcp,
             tls=settings.tls,
             server_tls=_server_tls(settings),
-            client_tls=_client_tls(settings),
+            client_tls=lambda: ready or _client_tls(settings),
         )
         for bound in self.bound:
             log.info("sip_listening", transport=bound.transport, host=bound.host, port=bound.port)

@@ -165,6 +165,7 @@ class Transports:
         self._by_address: dict[tuple[Transport, str, int], int] = {}
         self._waiting: dict[tuple[Transport, str, int], list[tuple[bytes, Key | None]]] = {}
         self._count = 0
+        self._make_client_tls: Callable[[], ssl.SSLContext] = ssl.create_default_context
         self._client_tls: ssl.SSLContext | None = None
         self._group: asyncio.TaskGroup | None = None
         self.loop = asyncio.get_running_loop()
@@ -178,10 +179,14 @@ class Transports:
         tcp: int | None,
         tls: int | None,
         server_tls: ssl.SSLContext | None,
-        client_tls: ssl.SSLContext | None,
+        client_tls: Callable[[], ssl.SSLContext],
     ) -> None:
-        """Bind; raises StartFailed when an address is taken."""
-        self._group, self._client_tls = group, client_tls
+        """Bind; raises StartFailed when an address is taken.
+
+        `client_tls` is called in a thread, before the first connection by TLS: reading the
+        system's authorities takes 20 ms.
+        """
+        self._group, self._make_client_tls = group, client_tls
         if udp is not None:
             try:
                 socket, _ = await self.loop.create_datagram_endpoint(
@@ -277,6 +282,8 @@ class Transports:
         stream: _Stream | None = None
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
+                if hop.transport == "tls" and self._client_tls is None:
+                    self._client_tls = await asyncio.to_thread(self._make_client_tls)
                 _, stream = await self.loop.create_connection(
                     lambda: _Stream(self, hop.transport, ours=True),
                     hop.host,

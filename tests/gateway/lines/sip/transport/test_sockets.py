@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
+import threading
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -17,14 +20,18 @@ OPTIONS = b"OPTIONS sip:here SIP/2.0\r\nContent-Length: 0\r\n\r\n"
 
 
 async def opened(
-    group: asyncio.TaskGroup, got: list[bytes], udp: int | None = None, tcp: int | None = 0
+    group: asyncio.TaskGroup,
+    got: list[bytes],
+    udp: int | None = None,
+    tcp: int | None = 0,
+    client_tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
 ) -> Transports:
     def receive(data: bytes, _hop: Hop) -> None:
         got.append(data)
 
     transports = Transports(receive, lambda _key: None, Guard())
     await transports.open(
-        group, "127.0.0.1", udp=udp, tcp=tcp, tls=None, server_tls=None, client_tls=None
+        group, "127.0.0.1", udp=udp, tcp=tcp, tls=None, server_tls=None, client_tls=client_tls
     )
     return transports
 
@@ -79,3 +86,28 @@ async def test_a_port_that_is_taken_is_named_with_its_setting(kind: str, type_: 
     assert str(failed.value) == (
         f"sip.host and sip.{kind}: cannot listen on 127.0.0.1:{port}: Address already in use"
     )
+
+
+@pytest.mark.real_time
+async def test_authorities_are_read_off_the_loop_and_only_for_tls() -> None:
+    read: list[threading.Thread] = []
+    broke = asyncio.Event()
+
+    def authorities() -> ssl.SSLContext:
+        read.append(threading.current_thread())
+        return ssl.create_default_context()
+
+    async with asyncio.TaskGroup() as group:
+        transports = await opened(group, [], client_tls=authorities)
+        port = transports.bound[0].port
+        transports.send(OPTIONS, Hop("tcp", "127.0.0.1", port), None)
+        await asyncio.sleep(0)
+        assert not read
+        transports._broke = lambda _owner: broke.set()
+        for _ in range(2):  # nobody speaks TLS there
+            broke.clear()
+            transports.send(OPTIONS, Hop("tls", "127.0.0.1", port, name="here"), None)
+            await broke.wait()
+        await transports.close()
+    assert len(read) == 1
+    assert read[0] is not threading.main_thread()
