@@ -3,6 +3,8 @@
 One model serves every line: the far side plays what arrives in order, each frame from the moment
 it is there and its predecessor is over.
 Marks and reports say when a frame was really over, and move the rest of the model with it.
+They are the only proof that somebody hears, since a path that breaks says nothing: where they are
+to come, all that the model has played since the latest one is in doubt.
 """
 
 from __future__ import annotations
@@ -135,8 +137,10 @@ class FarSide:
         self._excused = True
         self._flights: deque[Flight] = deque()
         self._done = 0
-        # How much the latest mark acknowledged: what may be expected to be unacknowledged now.
-        self._stride = 0
+        # The utterance of the latest report, and by how much it lagged at the least.
+        self._least = (-1, 0.0)
+        # Seconds by which reports fell behind that: the ear stood still while we went on.
+        self._slipped = 0.0
 
     def start(self, now: float, slack: float) -> bool:
         """Begin a new run of sound unless the present one is at most `slack` seconds over."""
@@ -168,32 +172,32 @@ class FarSide:
     def advance(self, now: float) -> None:
         """Count as heard what the model has played by `now`."""
         flights = self._flights
-        done, count = self._done, len(flights)
-        while done < count:
-            current = flights[done]
-            whose = current.whose
-            if current.ends > now + ROUNDING:
-                played = int((now - current.begins) * self._rate + 0.5)
-                if played > 0:
-                    whose.heard = max(whose.heard, min(current.start + played, current.end))
-                break
-            whose.heard = max(whose.heard, current.end)
-            done += 1
-        self._done = done
+        count = len(flights)
+        while self._done < count and flights[self._done].ends <= now + ROUNDING:
+            done = flights[self._done]
+            done.whose.heard = max(done.whose.heard, done.end)
+            self._done += 1
+        if self._done < count:
+            current = flights[self._done]
+            played = int((now - current.begins) * self._rate + 0.5)
+            if played > 0:
+                reached = min(current.start + played, current.end)
+                current.whose.heard = max(current.whose.heard, reached)
         while self._done and flights[0].ends < now - KEEP_SECONDS:
             flights.popleft()
             self._done -= 1
 
-    def error(self, whose: Utterance, now: float) -> int:
-        """Bound the error of an utterance's heard figure, in samples."""
-        doubt = self.path.doubt
-        if self.path.trips and self._flights:
-            # A mark is late if more sound than usual is unacknowledged: the far side may hang.
-            expected = self._stride / self._rate + 2 * self.path.back
-            oldest = self._flights[0]
-            doubt += max(0.0, min(now, self._cursor) - oldest.begins - expected)
-        surely = max(whose.heard - whose.acked, whose.sent - whose.heard)
-        return min(ceil(doubt * self._rate) + 1, surely)
+    def error(self, whose: Utterance, *, proves: bool) -> int:
+        """Bound the error of an utterance's heard figure, in samples; `proves`: marks or reports
+        are to come."""
+        doubt = ceil(self.path.doubt * self._rate) + 1
+        unproven, ahead = whose.heard - whose.acked, whose.sent - whose.heard
+        bound = min(doubt, max(unproven, ahead))
+        if not proves:
+            return bound
+        # A path that comes back plays what leaves now, and never what it lost.
+        missed = min(ahead, doubt + ceil(self._slipped * self._rate))
+        return max(bound, unproven, missed)
 
     def acknowledge(self, whose: Utterance, end: int, now: float) -> None:
         """Take the echo of a mark that arrived at `now`: all up to `end` was played."""
@@ -214,7 +218,6 @@ class FarSide:
         over = now - self.path.back
         moved = over - last.ends
         self.path.moved(moved)
-        self._stride = end - (first.start if first.whose is whose else 0)
         if first.start == 0:
             first.whose.first = first.begins + moved
         whose.last = over
@@ -231,6 +234,9 @@ class FarSide:
         whose.heard = max(whose.heard, heard)
         self.path.reported = True
         self.path.doubt = error / self._rate
+        lag = now - heard / self._rate
+        least = min(lag, self._least[1]) if self._least[0] == whose.order else lag
+        self._least, self._slipped = (whose.order, least), lag - least
         if self._flights and self._flights[0].whose is whose:
             current = self._flights[0]
             begins = now - max(0, heard - current.start) / self._rate
@@ -262,7 +268,6 @@ class FarSide:
         reached = self.until_clear(now)
         for flight in reversed(self._flights):
             whose = flight.whose
-            whose.acked = whose.heard
             if flight.end <= whose.heard:
                 continue
             keep = max(0, whose.heard - flight.start)

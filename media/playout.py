@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from media.codec import WireForm
 from media.farside import FarSide, Flight, Utterance
@@ -253,13 +253,21 @@ class Playout:
             known = self._past.get(utterance)
             return known or Position(utterance, 0, 0, 0, 0, self.basis)
         self._far.advance(now)
-        return self._position(whose, now)
+        return self._position(whose)
 
-    def _position(self, whose: Utterance, now: float, *, finished: bool = False) -> Position:
-        error = self._far.error(whose, now)
+    def _position(self, whose: Utterance, *, finished: bool = False) -> Position:
+        error = self._far.error(whose, proves=self.basis == "acknowledged")
         return Position(
             whose.id, whose.queued, whose.sent, whose.heard, error, self.basis, finished
         )
+
+    def _cut(self, whose: Utterance) -> Position:
+        """Say what will have been heard when a clear arrives; where it waits, sound plays on."""
+        position = self._position(whose)
+        ahead = whose.sent - whose.heard
+        if not self._clears or not self._far.marks or ahead <= position.error:
+            return position
+        return replace(position, error=ahead)
 
     @property
     def silent(self) -> bool:
@@ -342,12 +350,13 @@ class Playout:
         A flush is its own answer: neither `Finished` nor `Dry` follows from it.
         """
         self.generation += 1
-        reached = self._far.until_clear(now) if self._clears else now
+        if self._clears:
+            self._far.until_clear(now)
         positions = []
         for whose in self._open.values():
             if not self._clears:
                 whose.heard = whose.sent
-            positions.append(self._position(whose, reached))
+            positions.append(self._cut(whose))
             self._past.add(positions[-1])
         if self._clears:
             for _ in self._far.empty(now):
@@ -378,7 +387,7 @@ class Playout:
             del self._open[whose.id]
             if whose in self._queue:
                 self._queue.remove(whose)
-            position = self._position(whose, now, finished=True)
+            position = self._position(whose, finished=True)
             self._past.add(position)
             events.append(Finished(position))
         if self._wet and not self._open:

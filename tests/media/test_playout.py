@@ -336,7 +336,8 @@ class TestReports:
             playout.pull(number * TICK)
         playout.report(1, 2400, 0.48, 80)
         position = playout.heard(1, 0.5)
-        assert (position.heard, position.error) == (2560, 81)
+        # what was played since the report nobody has proved
+        assert (position.heard, position.error) == (2560, 2560 - (2400 - 80))
 
     def test_a_report_of_more_than_was_sent_is_capped(self) -> None:
         playout = new(lead=0)
