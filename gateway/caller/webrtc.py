@@ -29,7 +29,7 @@ from media.level import level
 from media.opus import CLOCK, OpusDecoder, OpusEncoder
 
 CONNECT_SECONDS = 15.0
-REPORT_SECONDS = 0.2
+REPORT_SECONDS = 0.1
 """How often the gateway is told what was played, as by the widget while the agent speaks."""
 
 SILENT_FRAMES = 20

@@ -4,7 +4,8 @@
  * `phase`, `state`, `caption`, `tool`, `notice`, `sound` and, once, `over`.
  */
 
-const REPORT_SPEAKING = 200; // ms between reports of what was played, while the agent speaks
+const REPORT_SPEAKING = 100; // ms between reports of what was played, while the agent speaks:
+// what was played since the latest is in doubt, should the connection break now
 const REPORT_SILENT = 1000; // and otherwise: keeps the delay to this visitor's ear known
 const BREAK_PATIENCE = 1500; // ms: many broken connections mend themselves within a second
 const ANSWER_PATIENCE = 10000; // ms for one request to the gateway

@@ -7,7 +7,9 @@ import asyncio
 import numpy as np
 import pytest
 
+from gateway.caller.webrtc import REPORT_SECONDS
 from gateway.events import CallerGone, CallerKey, CallerTyped, EndAsked, TransferEnded
+from media.frame import FRAME_SECONDS
 from media.level import level
 from tests.gateway.lines.webrtc.harness import (
     Page,
@@ -82,7 +84,8 @@ async def test_what_was_heard_is_known_from_the_pages_reports() -> None:
         heard = sum(level(piece.payload) > -40 for piece in page.phone.tape.heard)
         assert position.basis == "acknowledged"
         assert abs(position.heard / leg.info.rate - heard / 50) < 0.03
-        assert position.error / leg.info.rate < 0.08
+        # All since the page's latest report is in doubt: the network may have broken just then.
+        assert position.error / leg.info.rate < REPORT_SECONDS + FRAME_SECONDS + 0.02
         await asyncio.sleep(1.5)
         assert leg.playout.heard(7, loop.time()).finished
 
