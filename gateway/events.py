@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gateway.log_events import LogEvent
-from media.ledger import Holder
+from media.playout_vocabulary import Holder
 from turn.events import FloorClaimed, TurnEnded
 
 Json = Mapping[str, Any]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from media.codec import WireForm
 from media.farside import FarSide, Flight, Utterance
 from media.frame import FRAME_SECONDS
-from media.ledger import (
+from media.playout_parts import Fader, Past, StallWatch
+from media.playout_vocabulary import (
     Basis,
     Began,
     Chunk,
@@ -21,7 +22,6 @@ from media.ledger import (
     Position,
     Stalled,
 )
-from media.playout_parts import Fader, Past, StallWatch
 
 __all__ = [
     "Basis",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from media.codec import WireForm
-from media.ledger import Position, Stalled
+from media.playout_vocabulary import Position, Stalled
 
 STALL_SECONDS = 0.5
 """Pauses inside speech are shorter; more than this with sound waiting is a fault."""

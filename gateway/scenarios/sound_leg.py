@@ -10,8 +10,8 @@ from gateway.events import CallerGone, CallInfo
 from gateway.ports import Ear, Page, Witness
 from gateway.scenarios.sound_parts import RATE
 from media.codec import WireForm
-from media.ledger import Chunk
 from media.playout import Playout
+from media.playout_vocabulary import Chunk
 
 FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.3

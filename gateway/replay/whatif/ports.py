@@ -26,7 +26,7 @@ from gateway.replay.whatif.replies import Questions
 from gateway.replay.whatif.timeline import Timeline
 from gateway.replay.whatif.words_file import WordTimes
 from media.frame import Samples
-from media.ledger import Chunk, Mark
+from media.playout_vocabulary import Chunk, Mark
 from turn.events import TurnAssessed
 
 TALKING = 14.0

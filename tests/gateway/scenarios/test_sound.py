@@ -22,7 +22,7 @@ from gateway.scenarios.sound_leg import SoundLeg
 from gateway.scenarios.sound_parts import Notes, SpokenWord
 from gateway.scenarios.sound_run import SoundRun
 from gateway.scenarios.text_call import scripted
-from media.ledger import Chunk
+from media.playout_vocabulary import Chunk
 
 IGNORED = ("backchannel_rate", "vocal_tic_rate", "non_directed_rate")
 
