@@ -76,7 +76,8 @@ MINUTES ?= 30
 test-fences: setup ## Try every place where a fault may enter, by every kind of fault, beside another call
 	@$(PYTEST) -m "not slow" tests/gateway/call/test_fault_matrix.py \
 	  tests/gateway/call/test_fault_matrix_tools.py tests/gateway/call/test_farewell.py \
-	  tests/gateway/process/test_fault_places.py tests/gateway/observe/test_lost.py $(PYTEST_ARGS)
+	  tests/gateway/process/test_fault_places.py tests/gateway/process/test_fault_peers.py \
+	  tests/gateway/observe/test_lost.py $(PYTEST_ARGS)
 
 .PHONY: soak-faults
 soak-faults: setup ## Hold 20 calls on all lines for MINUTES (30) among random faults: every call ends in the log, nothing is left

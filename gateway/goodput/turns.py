@@ -45,7 +45,7 @@ def figures(tape: Tape, late_after: float, claims: Sequence[Claim] = ()) -> list
     for one, following in pairwise([*tape.said, None]):
         assert one is not None
         until = tape.end if following is None else following.speech_start
-        stop = _stop_delay(tape, heard, one, until) if one.cut_in else None
+        stop = _stop_delay(tape, heard, one) if one.cut_in else None
         answer = (
             _answer(tape, heard, one, stop or 0.0, until) if one.cut_in else next(turns).response
         )
@@ -70,21 +70,28 @@ def figures(tape: Tape, late_after: float, claims: Sequence[Claim] = ()) -> list
     return found
 
 
-def _stop_delay(
-    tape: Tape, heard: Sequence[tuple[int, int]], said: Said, until: int
-) -> float | None:
-    """Return how long the agent was still heard over a cut-in; None where it was not speaking."""
+def _stop_delay(tape: Tape, heard: Sequence[tuple[int, int]], said: Said) -> float | None:
+    """Return how long the agent was still heard over a cut-in; None where it was not speaking.
+
+    Who is silent for a moment and then goes on with the same speech has not stopped, cleared or
+    not: so it is the same on every line.
+    """
     onset = said.speech_start
-    cleared = next((at for at in tape.clears if onset <= at < until), None)
-    end = None
+    pause = round(YIELD_PAUSE * tape.form.rate)
+    end: int | None = None
     for start, stop in heard:
-        if start > onset and (end is None or start - end > YIELD_PAUSE * tape.form.rate):
-            break
-        if cleared is not None and start >= cleared:
+        if start > onset and (end is None or start - end > pause or _is_new(tape, end, start)):
             break
         if stop > onset:
-            end = stop if cleared is None else min(stop, cleared)
+            end = stop
     return None if end is None else (end - onset) / tape.form.rate
+
+
+def _is_new(tape: Tape, end: int, start: int) -> bool:
+    """Return whether marks show that what begins at `start` is not what was heard until `end`."""
+    before = [name for at, name in tape.marks if at <= end]
+    after = next((name for at, name in tape.marks if at > start), None)
+    return bool(before) and after is not None and same_speech(before[-1], after) is False
 
 
 def _answer(

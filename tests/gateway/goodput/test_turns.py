@@ -76,11 +76,34 @@ def test_speech_that_comes_back_for_a_moment_does_not_hide_the_answer() -> None:
     one.marks.append((at(3.3), "g1:u1:1"))
     one.clears += [at(3.3), at(4.0)]
     hear(one, 3.8, tone(0.2))
+    one.marks.append((at(4.0), "g1:u1:2"))
     hear(one, 5.6, tone(1.0))
     one.marks.append((at(6.6), "g2:u2:1"))
     (turn,) = figures(one, 0.02)
-    assert turn.stop_delay == pytest.approx(0.3, abs=0.011)
+    assert turn.stop_delay == pytest.approx(1.0, abs=0.011)
     assert turn.response == pytest.approx(0.6, abs=0.001)
+
+
+@pytest.mark.parametrize("cleared", [True, False])
+def test_who_goes_on_after_a_moment_has_not_stopped_on_any_line(cleared: bool) -> None:
+    one = tape(cut(3.0, 5.0))
+    hear(one, 1.0, tone(2.3))
+    if cleared:
+        one.clears.append(at(3.3))
+    hear(one, 3.8, tone(2.0))
+    assert figures(one, 0.02)[0].stop_delay == pytest.approx(2.8, abs=0.011)
+
+
+def test_what_marks_call_an_answer_may_begin_soon_after_the_stop() -> None:
+    one = tape(cut(3.0, 3.5))
+    hear(one, 1.0, tone(2.3))
+    one.marks.append((at(3.3), "g1:u1:1"))
+    one.clears.append(at(3.3))
+    hear(one, 3.8, tone(2.0))
+    one.marks.append((at(5.8), "g2:u2:1"))
+    (turn,) = figures(one, 0.02)
+    assert turn.stop_delay == pytest.approx(0.3, abs=0.011)
+    assert turn.response == pytest.approx(0.3, abs=0.001)
 
 
 def test_who_was_silent_already_has_nothing_to_stop() -> None:
