@@ -257,7 +257,9 @@ async def port(place: Place, name: str) -> None:
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             pass  # it was shown the door
 
-    await asyncio.gather(*(one() for _ in range(many)))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(many):
+            group.create_task(one())
     call_id, _ = await place.call("faulty", CallPlan(hang_up_after=2.0))
     events = [line.event for line in await place.lines(call_id)]
     assert events.count("call_ended") == 1, name
