@@ -79,6 +79,10 @@ test-fences: setup ## Try every place where a fault may enter, by every kind of 
 	  tests/gateway/process/test_fault_places.py tests/gateway/process/test_fault_peers.py \
 	  tests/gateway/observe/test_lost.py $(PYTEST_ARGS)
 
+.PHONY: test-paths
+test-paths: setup ## Break the path of calls on every line at random, and hold what the log says against the ear
+	@$(PYTEST) tests/gateway/lines/test_broken_path.py tests/media/test_playout_broken_path.py $(PYTEST_ARGS)
+
 .PHONY: soak-faults
 soak-faults: setup ## Hold 20 calls on all lines for MINUTES (30) among random faults: every call ends in the log, nothing is left
 	@$(BIN)/python -m bench.faults --minutes $(MINUTES)

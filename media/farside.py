@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Iterator
 from math import ceil
 
-KEEP_SECONDS = 1.5
+KEEP_SECONDS = 3.0
 """How long sound that should have been heard is kept, in case a late mark says it was not, or the
-line finds that nobody was there: a page is missed after a second without a packet."""
+line finds that nobody was there: a page is missed after two seconds without a report."""
 
 UNKNOWN_DELAY = 0.25
 """Bound on the one-way delay before anything was measured: ITU-T G.114 has 150 ms as the limit
@@ -53,6 +53,7 @@ class Utterance:
         "order",
         "queued",
         "sent",
+        "taken",
     )
 
     def __init__(self, utterance: int, order: int) -> None:
@@ -62,6 +63,8 @@ class Utterance:
         self.buffer = bytearray()
         self.queued = self.sent = self.heard = self.acked = 0
         self.ended = self.began = False
+        # How far it had been sent when it was taken back: it may have been heard so far.
+        self.taken = 0
         # Loop seconds at which the first sample, and the last one sent so far, are heard.
         self.first = self.last = 0.0
 
@@ -192,7 +195,7 @@ class FarSide:
         are to come."""
         doubt = ceil(self.path.doubt * self._rate) + 1
         unproven, ahead = whose.heard - whose.acked, whose.sent - whose.heard
-        bound = min(doubt, max(unproven, ahead))
+        bound = max(min(doubt, max(unproven, ahead)), whose.taken - whose.heard)
         if not proves:
             return bound
         # A path that comes back plays what leaves now, and never what it lost.
@@ -294,6 +297,7 @@ class FarSide:
                 continue
             keep = max(0, reached - flight.start)
             width = len(flight.content) // (flight.end - flight.start)
+            whose.taken = max(whose.taken, whose.sent)
             whose.sent = flight.start + keep
             whose.heard = min(whose.heard, whose.sent)
             yield whose, flight.content[keep * width :]

@@ -16,7 +16,12 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx
-from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc import (
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCPeerConnection,
+    RTCSessionDescription,
+)
 from aiortc.rtp import RtpPacket
 
 from gateway.caller.phone import Phone
@@ -107,6 +112,9 @@ class Browser:
         self._pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._transceiver = self._pc.addTransceiver("audio", direction="sendrecv")
         self._channel = self._pc.createDataChannel("parley", protocol="parley.1")
+        self._reports = self._pc.createDataChannel(
+            "played", ordered=False, maxRetransmits=0, negotiated=True, id=100
+        )
         self._voice = _Voice(caller.rate, self._transceiver.sender._ssrc)
         self._session = ""
         self._connected = asyncio.Event()
@@ -216,7 +224,8 @@ class Browser:
         if now - self._reported >= REPORT_SECONDS:
             self._reported = now
             age_ms = 1000 * (now - begins)
-            self.say({"type": "played", "rtp": packet.timestamp, "age_ms": round(age_ms, 2)})
+            told = {"type": "played", "rtp": packet.timestamp, "age_ms": round(age_ms, 2)}
+            self.say(told, self._reports)
 
     # --- for the phone ---------------------------------------------------------------------------
 
@@ -239,10 +248,11 @@ class Browser:
         self._ended = True
         self._loop.call_soon(self._phone.end, "caller", "hung up")
 
-    def say(self, message: dict[str, Any]) -> None:
-        """Send a message on the data channel."""
-        if self._channel.readyState == "open":
-            self._channel.send(json.dumps({"v": 1, **message}))
+    def say(self, message: dict[str, Any], channel: RTCDataChannel | None = None) -> None:
+        """Send a message on a data channel, the first if none is named."""
+        channel = channel or self._channel
+        if channel.readyState == "open":
+            channel.send(json.dumps({"v": 1, **message}))
 
     def _take_message(self, text: Any) -> None:
         try:

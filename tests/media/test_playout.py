@@ -507,7 +507,7 @@ def test_memory_stays_bounded_over_a_long_utterance_without_marks() -> None:
         playout.pull(number * TICK)
         playout.poll(number * TICK)
     kept = playout._far._flights
-    assert len(kept) <= 80
+    assert len(kept) <= 160
 
 
 def test_many_utterances_are_forgotten_but_never_played_again() -> None:

@@ -45,7 +45,7 @@ class Telephone:
                 if message["event"] == "media" and self.silent:
                     self.silent = False
                     self.first_media.append(loop.time())
-                loop.call_later(NETWORK, self.take, message)
+                loop.call_at(self._next(), self.take, message)
         except ConnectionClosed:
             pass  # somebody has hung up
 
@@ -69,8 +69,14 @@ class Telephone:
     def give_back(self, marks: list[str]) -> None:
         for name in marks:
             message = {"event": "mark", "streamSid": "MZ0a", "mark": {"name": name}}
-            asyncio.get_running_loop().call_later(NETWORK, self._queue, message)
+            asyncio.get_running_loop().call_at(self._next(), self._queue, message)
 
+    def _next(self) -> float:
+        """Return when the next message is over the network: timers of one moment have no order."""
+        self._latest = max(self._latest + 1e-6, asyncio.get_running_loop().time() + NETWORK)
+        return self._latest
+
+    _latest: float = 0.0
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     def _queue(self, message: dict[str, Any]) -> None:

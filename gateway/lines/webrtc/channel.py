@@ -125,6 +125,11 @@ class Context(_Theirs, frozen=True, tag="context"):
     text: Annotated[str, Meta(max_length=TEXT_MOST)] = ""
     variables: dict[Annotated[str, Meta(max_length=64)], str | int | float | bool] = {}
 
+    def sentence(self) -> str:
+        """Put it into one sentence."""
+        known = "; ".join(f"{name} is {value}" for name, value in self.variables.items())
+        return ". ".join(filter(None, (self.text.strip().rstrip("."), known)))[:TEXT_MOST]
+
 
 class Used(_Theirs, frozen=True, tag="used"):
     """What came of a `use`: a result, or why there is none."""

@@ -11,6 +11,7 @@ import asyncio
 import random
 import socket
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from aioice import Candidate, Connection
 from aioice.candidate import candidate_foundation, candidate_priority
@@ -35,6 +36,14 @@ class _Protocol(StunProtocol):
     def __init__(self, agent: Ice) -> None:
         super().__init__(agent)
         self._arrived = agent.arrived
+        self._took = agent.took
+
+    async def request(self, request: Message, *args: Any, **kwargs: Any) -> tuple[Message, Any]:
+        """Ask, and note how long the answer took."""
+        asked = asyncio.get_running_loop().time()
+        answer = await super().request(request, *args, **kwargs)
+        self._took(asyncio.get_running_loop().time() - asked)
+        return answer
 
     def datagram_received(self, data: bytes | str, addr: tuple[str, int]) -> None:
         """Tell the protocols apart by the first byte (RFC 7983, section 7)."""
@@ -66,6 +75,12 @@ class Ice(Connection):
         self._hosts = hosts
         self._ports = ports
         self._learned: set[str] = set()
+        self.round_trip: float | None = None
+        "seconds; the shortest, since a check that had to be sent again says too much"
+
+    def took(self, seconds: float) -> None:
+        """Take how long the answer to a check took."""
+        self.round_trip = min(seconds, self.round_trip or seconds)
 
     async def open(self) -> IceParameters:
         """Open the sockets and say how to reach them; raises OSError where none could be had."""

@@ -40,12 +40,23 @@ sound card hold 50 to 120 ms."""
 
 FAR_ERROR = 0.06
 
+CHANNEL_WITHIN = 5.0
+"""Seconds in which the page's data channel has opened, also where its first packets are lost."""
+
 REPORTS_AFTER = 2.0
 """Seconds in which a page that reports what was played has done so; the widget does at once."""
 
 
+UNKNOWN_WAY = 0.25
+"""Seconds by which a report may be older than it says, while no round trip was measured."""
+
+
 class Carrier(Protocol):
     """What carries packets and messages to the page."""
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds, the shortest that was seen."""
 
     def send_rtp(self, packet: bytes) -> None:
         """Send a packet of sound."""
@@ -63,6 +74,8 @@ class _Page:
 
     unreported: float | None
     "since when a report is waited for; None: reports come, or none is expected"
+    proven: float = 0.0
+    "when what it last reported was heard"
     muted: bool = False
     odd: bool = False
     "it sent something that is no message"
@@ -102,8 +115,8 @@ class WebrtcLeg:
         self._early: deque[LineEvent] = deque(maxlen=EVENTS_KEPT)
         self._loop = asyncio.get_running_loop()
         self._watch = Watch(limits, self._loop.time())
-        self._gone = False
-        self._page = _Page(self._loop.time() if page else None)
+        self._gone = self._sounding = False
+        self._page = _Page(self._loop.time() + CHANNEL_WITHIN if page else None)
         self._log = structlog.get_logger("webrtc").bind(call_id=info.call_id)
 
     # --- what the call asks for ------------------------------------------------------------
@@ -122,6 +135,7 @@ class WebrtcLeg:
             return
         now = self._loop.time()
         waiting = not self._watch.away and self.playout.waiting > 0
+        self._sounding = bool(chunks) or (self._sounding and waiting)
         for packet in self.stream.tick(now, chunks, waiting):
             self._carrier.send_rtp(packet)
         for packet in self.stream.report(now):
@@ -137,7 +151,8 @@ class WebrtcLeg:
         self.witness.flush()
         if self._page.unreported is not None and now - self._page.unreported > REPORTS_AFTER:
             self._do_without_reports()
-        for news in self._watch.tick(now):
+        reports = self._page.unreported is None and self.playout.basis == "acknowledged"
+        for news in self._watch.tick(now, sounding=self._sounding and reports):
             self._take_news(news, now)
 
     def clear(self) -> None:
@@ -153,8 +168,7 @@ class WebrtcLeg:
 
     def behind(self) -> float:
         """Return by how many seconds what is heard lies behind when it was spoken."""
-        way = (self.stream.round_trip or 0.0) / 2
-        return self.stream.depth(self._loop.time()) + way
+        return self.stream.depth(self._loop.time()) + (self._way() or 0.0)
 
     def hang_up(self, reason: str) -> None:
         """Tell the page and end the call; `CallerGone` follows."""
@@ -166,6 +180,8 @@ class WebrtcLeg:
 
     def greet(self) -> None:
         """Tell the page, whose data channel has opened, whom it is talking to."""
+        if self._page.unreported is not None:
+            self._page.unreported = self._loop.time()
         self.witness.greet(self.info.call_id, self.info.agent, self._watch.limits.seconds)
 
     def take_text(self, text: str) -> None:
@@ -186,7 +202,7 @@ class WebrtcLeg:
                 if typed.strip():
                     self.notice(CallerTyped(typed.strip()))
             case channel.Context():
-                if said := _said(told):
+                if said := told.sentence():
                     self.notice(PageTold(said))
             case channel.Used():
                 self.page.used(told)
@@ -222,20 +238,31 @@ class WebrtcLeg:
     def _do_without_reports(self) -> None:
         """Believe the model alone: a page that never says what it plays must not be waited for."""
         self._page.unreported = None
-        way = (self.stream.round_trip or 0.0) / 2
+        way = self._way() or 0.0
         self.playout.basis = "estimated"
         self.playout.measure(FAR_DELAY + way, FAR_ERROR + way)
+
+    def _way(self) -> float | None:
+        """Return the seconds from here to the page, as far as they were measured.
+
+        The connectivity checks tell them from the start, and RTCP after some seconds.
+        """
+        trips = (self.stream.round_trip, self._carrier.round_trip)
+        known = [one for one in trips if one is not None]
+        return min(known) / 2 if known else None
 
     def _played(self, told: channel.Played) -> None:
         """Tell the ledger where the visitor's ear is."""
         self._page.unreported = None
         self.playout.basis = "acknowledged"
-        back = (self.stream.round_trip or 0.0) / 2
-        when = self._loop.time() - told.age_ms / 1000 - back
+        back = self._way()
+        when = self._loop.time() - told.age_ms / 1000 - (back or 0.0)
         rendered = self.stream.rendered(told.rtp, when)
         if rendered is None:
             return
-        error = told.error_ms / 1000 + back
+        self._watch.heard()
+        self._page.proven = when
+        error = told.error_ms / 1000 + (UNKNOWN_WAY if back is None else back)
         if rendered.utterance:
             samples = round(error * self.playout.form.rate)
             self.playout.report(rendered.utterance, rendered.position, when, samples)
@@ -248,11 +275,16 @@ class WebrtcLeg:
                 self._log.info("page_away")
                 self.witness.away(True)
                 self.stream.forget()
-                way = (self.stream.round_trip or 0.0) / 2
+                since = now - self._watch.quiet - (self._way() or 0.0)
+                if self._watch.unheard:
+                    since = min(since, self._page.proven)
+                self._sounding = False
                 if self._ear is not None:
-                    self._ear.notice(CallHeld("away", now - self._watch.quiet - way))
+                    self._ear.notice(CallHeld("away", since))
             case "back":
                 self._log.info("page_back")
+                if self._page.unreported is not None:
+                    self._page.unreported = now
                 self.witness.away(False)
                 if self._ear is not None:
                     self._ear.notice(CallReleased())
@@ -262,12 +294,6 @@ class WebrtcLeg:
                 self.notice(EndAsked(self._watch.limits.goodbye, "time limit"))
             case _:
                 assert_never(news)
-
-
-def _said(told: channel.Context) -> str:
-    """Put what a page tells into one sentence."""
-    known = "; ".join(f"{name} is {value}" for name, value in told.variables.items())
-    return ". ".join(filter(None, (told.text.strip().rstrip("."), known)))[: channel.TEXT_MOST]
 
 
 def _silent(frame: AudioFrame) -> AudioFrame:

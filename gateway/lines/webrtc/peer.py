@@ -20,6 +20,7 @@ from gateway.lines.webrtc.offer import MESSAGE_MOST, Agreed, Fingerprint, IcePar
 from gateway.lines.webrtc.transports import (
     RTCCertificate,
     RTCDataChannel,
+    RTCDataChannelParameters,
     RTCDtlsFingerprint,
     RTCDtlsParameters,
     RTCDtlsTransport,
@@ -32,6 +33,12 @@ QUEUE_MOST = 256
 
 BUFFERED_MOST = 262144
 """Bytes that wait for a page which takes none; more means that it hangs, and captions are lost."""
+
+REPORTS = RTCDataChannelParameters(
+    label="played", protocol="parley.1", negotiated=True, id=100, ordered=False, maxRetransmits=0
+)
+"""The data channel by which a page says what it plays: a report that is lost is not sent again and
+holds up no other, and none waits for the channel to be opened."""
 
 CERTIFICATE_LIFE = timedelta(days=1)
 """A certificate is used for so long; it is valid for thirty days."""
@@ -138,6 +145,7 @@ class Peer:
             self._sctp = RTCSctpTransport(self._dtls)
             self._sctp.on("datachannel", self._take_channel)
             capabilities = RTCSctpCapabilities(maxMessageSize=MESSAGE_MOST)
+            RTCDataChannel(self._sctp, REPORTS).on("message", self._take_message)
             await self._sctp.start(capabilities, self._agreed.channel_port)
 
     async def restart(self) -> tuple[Ice, IceParameters]:
@@ -233,6 +241,11 @@ class Peer:
         session, ice = self._dtls._tx_srtp, self._path.ice
         if session is not None and ice is not None:
             ice.send_now(session.protect_rtcp(packet))
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds, the shortest of a connectivity check on the present way."""
+        return self._path.ice.round_trip if self._path.ice is not None else None
 
     def send_text(self, text: str) -> bool:
         """Send a message to the page; False where nobody takes any."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aiortc.rtcdatachannel import RTCDataChannel as RTCDataChannel
+    from aiortc.rtcdatachannel import RTCDataChannelParameters as RTCDataChannelParameters
     from aiortc.rtcdtlstransport import RTCCertificate as RTCCertificate
     from aiortc.rtcdtlstransport import RTCDtlsFingerprint as RTCDtlsFingerprint
     from aiortc.rtcdtlstransport import RTCDtlsParameters as RTCDtlsParameters
@@ -58,6 +59,7 @@ def _put_aside() -> dict[str, ModuleType]:
 if not TYPE_CHECKING:
     _channel, _dtls, _sctp = _load()
     RTCDataChannel = _channel.RTCDataChannel
+    RTCDataChannelParameters = _channel.RTCDataChannelParameters
     RTCCertificate = _dtls.RTCCertificate
     RTCDtlsFingerprint = _dtls.RTCDtlsFingerprint
     RTCDtlsParameters = _dtls.RTCDtlsParameters

@@ -1,8 +1,11 @@
 """When a page is away, back or gone, and when a call has lasted long enough.
 
-             packet   quiet 1 s   quiet `away_seconds`   longest length
-    here     here     away        -                      told once
-    away     here     away        gone, told once        told once
+             packet   quiet 1 s   unheard 2 s   quiet `away_seconds`   longest length
+    here     here     away        away          -                      told once
+    away     here     away        away          gone, told once        told once
+
+Quiet is a page that sends nothing, unheard one that sends and says no more what it plays, although
+sound is sent to it: the way there is broken, and the way back is not.
 
 What is told of `here` and `away` is the change alone.
 """
@@ -15,6 +18,9 @@ from typing import Literal
 BREAK_SECONDS = 1.0
 """Without any packet (a browser sends fifty a second) the connection is broken, and the agent
 waits instead of talking to nobody."""
+
+UNHEARD_SECONDS = 2.0
+"""Without a report of what is played; a page that is not looked at makes one a second."""
 
 STEP_MOST = 0.1
 """Seconds that one tick counts for at most: when this process stood still, nobody was away."""
@@ -43,18 +49,31 @@ class Watch:
         self._began = self._ticked = now
         self.quiet = 0.0
         "seconds since the last packet, as far as this process was awake"
+        self._unheard = 0.0
+        "seconds of sound that were sent since the page last said what it plays"
         self._told: set[News] = set()
 
     def alive(self) -> None:
         """Take that something authenticated arrived."""
         self.quiet = 0.0
 
-    def tick(self, now: float) -> list[News]:
-        """Return what is new."""
+    def heard(self) -> None:
+        """Take that the page said what it plays."""
+        self._unheard = 0.0
+
+    @property
+    def unheard(self) -> bool:
+        """Whether nothing shows any more that what is sent is heard."""
+        return self._unheard > UNHEARD_SECONDS
+
+    def tick(self, now: float, *, sounding: bool) -> list[News]:
+        """Return what is new; `sounding`: sound is sent, and the page will say that it is heard."""
         news: list[News] = []
-        self.quiet += min(now - self._ticked, STEP_MOST)
+        step = min(now - self._ticked, STEP_MOST)
+        self.quiet += step
+        self._unheard += step if sounding else 0.0
         self._ticked = now
-        if self.away != (self.quiet > BREAK_SECONDS):
+        if self.away != (self.quiet > BREAK_SECONDS or self.unheard):
             self.away = not self.away
             news.append("away" if self.away else "back")
         if self.quiet > self.limits.away_seconds:

@@ -183,6 +183,10 @@ export class Call {
     });
     this.channel = pc.createDataChannel("parley", { protocol: "parley.1" });
     this.channel.addEventListener("message", (event) => this._message(event.data));
+    // A report that is lost is not worth sending again, and must not hold up the next.
+    this.reports = pc.createDataChannel("played", {
+      protocol: "parley.1", negotiated: true, id: 100, ordered: false, maxRetransmits: 0,
+    });
     pc.addEventListener("connectionstatechange", () => this._changed());
   }
 
@@ -253,9 +257,9 @@ export class Call {
     this.session = "";
   }
 
-  _say(message) {
-    if (this.channel?.readyState !== "open") return false;
-    this.channel.send(JSON.stringify({ v: 1, ...message }));
+  _say(message, channel = this.channel) {
+    if (channel?.readyState !== "open") return false;
+    channel.send(JSON.stringify({ v: 1, ...message }));
     return true;
   }
 
@@ -301,7 +305,7 @@ export class Call {
       const latency = 1000 * (this.audio.outputLatency || this.audio.baseLatency || 0);
       const age = now - source.timestamp - latency;
       // A source that was not heard for a while says nothing of now.
-      if (age > -1000 && age < 500) this._say({ type: "played", rtp: source.rtpTimestamp, age_ms: age });
+      if (age > -1000 && age < 500) this._say({ type: "played", rtp: source.rtpTimestamp, age_ms: age }, this.reports);
     }
     const pause = this.speaking ? REPORT_SPEAKING : REPORT_SILENT;
     this._reporting = setTimeout(() => this._report(), pause);

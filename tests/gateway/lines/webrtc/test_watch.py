@@ -17,7 +17,7 @@ def ticks(watch: Watch, start: float, seconds: float) -> list[tuple[float, News]
     found: list[tuple[float, News]] = []
     for number in range(round(seconds * 50)):
         now = start + 0.02 * (number + 1)
-        found += [(round(now, 2), news) for news in watch.tick(now)]
+        found += [(round(now, 2), news) for news in watch.tick(now, sounding=False)]
     return found
 
 
@@ -34,14 +34,14 @@ def test_a_packet_brings_it_back() -> None:
     ticks(watch, 0.0, 5.0)
     assert watch.away
     watch.alive()
-    assert watch.tick(5.02) == ["back"]
+    assert watch.tick(5.02, sounding=False) == ["back"]
     assert ticks(watch, 5.02, 0.9) == []
 
 
 def test_nobody_was_away_while_this_process_stood_still() -> None:
     watch = Watch(LIMITS, 0.0)
-    watch.tick(0.02)
-    assert watch.tick(45.0) == []
+    watch.tick(0.02, sounding=False)
+    assert watch.tick(45.0, sounding=False) == []
     watch.alive()
     assert ticks(watch, 45.0, 0.9) == []
 
@@ -50,7 +50,7 @@ def test_a_call_ends_by_its_limit_and_is_told_so_once() -> None:
     watch, news = Watch(LIMITS, 0.0), []
     for number in range(1, 4000):
         watch.alive()
-        news += watch.tick(0.02 * number)
+        news += watch.tick(0.02 * number, sounding=False)
     assert news == ["time is up"]
 
 
@@ -60,5 +60,5 @@ def test_away_and_back_take_turns(packets: list[bool]) -> None:
     for number, came in enumerate(packets):
         if came:
             watch.alive()
-        told += [n for n in watch.tick(0.1 * (number + 1)) if n in ("away", "back")]
+        told += [n for n in watch.tick(0.1 * (number + 1), sounding=False) if n in ("away", "back")]
     assert all(a != b for a, b in itertools.pairwise(told))
