@@ -81,3 +81,23 @@ def test_a_way_that_is_closed_for_good_is_left_for_another_by_ice_restart(
         guest.reconnecting()
         goes_on(guest)
         assert "ice_restarted" in served.messages()
+
+
+@requires_program("iptables")
+def test_a_page_to_which_nothing_comes_any_more_says_so_within_two_seconds(
+    driver: Playwright, tmp_path: Path
+) -> None:
+    with (
+        network() as enter,
+        visit_in(enter, driver, tmp_path) as (served, guest),
+    ):
+        (port,) = served.ports()
+        rule = f"INPUT -p udp --sport {port} -j DROP"
+        broke = time.monotonic()
+        subprocess.run([*enter, "iptables", "-A", *rule.split()], check=True)
+        guest.reconnecting()
+        assert time.monotonic() - broke < 2.3  # with what it takes to look
+        assert "Reconnecting" in guest.saying()
+        subprocess.run([*enter, "iptables", "-D", *rule.split()], check=True)
+        guest.connected()
+        guest.hang_up()

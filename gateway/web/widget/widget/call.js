@@ -8,6 +8,8 @@ const REPORT_SPEAKING = 100; // ms between reports of what was played, while the
 // what was played since the latest is in doubt, should the connection break now
 const REPORT_SILENT = 1000; // and otherwise: keeps the delay to this visitor's ear known
 const BREAK_PATIENCE = 1500; // ms: many broken connections mend themselves within a second
+const LOOK_EVERY = 400; // ms between looks at whether packets come
+const DEAD_AFTER = 1100; // ms: the gateway sends fifty a second, in silence too
 const ANSWER_PATIENCE = 10000; // ms for one request to the gateway
 const CONNECT_PATIENCE = 15000; // ms from the answer to the first packet, as at the gateway
 
@@ -143,6 +145,7 @@ export class Call {
     this.answered = performance.now();
     this.tell("phase", "connected");
     this._report();
+    this._look();
   }
 
   async _servers() {
@@ -313,14 +316,48 @@ export class Call {
 
   // --- when the network breaks ------------------------------------------------------------------
 
+  /** Whether the connection is up and something comes by it. */
+  get _works() {
+    return this.pc.connectionState === "connected" && !this._deaf;
+  }
+
+  /** Notice that nothing comes any more, long before the browser gives the connection up. */
+  async _look() {
+    const came = await this._received();
+    if (this.over) return;
+    const now = performance.now();
+    if (came !== this._came) {
+      this._came = came;
+      this._cameAt = now;
+      if (this._deaf) {
+        this._deaf = false;
+        this._changed();
+      }
+    } else if (!this._deaf && now - this._cameAt > DEAD_AFTER) {
+      this._deaf = true;
+      this._changed();
+    }
+    this._looking = setTimeout(() => this._look(), LOOK_EVERY);
+  }
+
+  /** Count the packets that came. */
+  async _received() {
+    const reports = await this.receiver?.getStats?.().catch(() => undefined);
+    for (const report of reports?.values() || []) {
+      if (report.type === "inbound-rtp") return report.packetsReceived;
+    }
+    return 0;
+  }
+
   _changed() {
     if (!this.answered || this.over) return;
     const state = this.pc.connectionState;
-    if (state === "connected") this._mended();
-    else if (state === "disconnected" && !this._broken) {
+    if (this._works) this._mended();
+    else if (state === "failed") this._mend();
+    else if ((state === "disconnected" || this._deaf) && !this._broken) {
       this._broken = setTimeout(() => this._mend(), BREAK_PATIENCE);
       this.tell("phase", "reconnecting");
-    } else if (state === "failed") this._mend();
+    }
   }
 
   _mended() {
@@ -339,7 +376,7 @@ export class Call {
     this._since ||= performance.now();
     this.tell("phase", "reconnecting");
     try {
-      while (!this.over && this.pc.connectionState !== "connected") {
+      while (!this.over && !this._works) {
         if (performance.now() - this._since > this.patience) throw new Failure("lost");
         const begun = performance.now();
         await this._restart().catch((failure) => {
@@ -401,6 +438,7 @@ export class Call {
 
   _release() {
     clearTimeout(this._reporting);
+    clearTimeout(this._looking);
     clearTimeout(this._broken);
     removeEventListener("pagehide", this._leave);
     removeEventListener("online", this._online);
