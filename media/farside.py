@@ -246,6 +246,16 @@ class FarSide:
             self.path.forward = max(0.0, min(self.path.forward, begins - current.sent_at))
             self._replay(begins)
 
+    def prove(self, whose: Utterance, since: float) -> None:
+        """Take that somebody heard what was played by `since`, and nothing shows what of later."""
+        proven = whose.heard
+        for flight in self._flights:
+            if flight.whose is whose and flight.ends > since:
+                played = int((since - flight.begins) * self._rate)
+                proven = min(proven, flight.start + max(0, played))
+                break
+        whose.acked = max(whose.acked, proven)
+
     def assume(self, latency: float, error: float | None) -> None:
         """Take another one-way delay, unless the far side told more; what is under way moves."""
         if self.path.measured:

@@ -108,6 +108,8 @@ class Playout:
         self._orders = 0
         self._holders: frozenset[Holder] = frozenset()
         "who lets nothing leave; sound goes on when none is left"
+        self._doubted = False
+        "nothing shows just now that somebody hears"
         self._wet = False
         self.overhear: Overhear | None = None
         "is told what the far side says, before it counts"
@@ -237,6 +239,18 @@ class Playout:
             self.overhear("set_latency", (seconds, error))
         self._far.assume(seconds, error)
 
+    def doubt(self, since: float | None) -> None:
+        """Take since when nothing shows that somebody hears; None: something does again.
+
+        For a line that is told of no positions, and sees whether anything comes from there.
+        """
+        if self.overhear is not None:
+            self.overhear("doubt", (since,))
+        self._doubted = since is not None
+        if since is not None:
+            for whose in self._open.values():
+                self._far.prove(whose, since)
+
     def measure(self, latency: float, error: float) -> None:
         """Take the delay to the ear, in seconds, as the far side measured it between utterances.
 
@@ -256,7 +270,8 @@ class Playout:
         return self._position(whose)
 
     def _position(self, whose: Utterance, *, finished: bool = False) -> Position:
-        error = self._far.error(whose, proves=self.basis == "acknowledged")
+        proves = self._doubted or self.basis == "acknowledged"
+        error = self._far.error(whose, proves=proves)
         return Position(
             whose.id, whose.queued, whose.sent, whose.heard, error, self.basis, finished
         )
@@ -287,6 +302,8 @@ class Playout:
 
     def hold(self, holder: Holder) -> None:
         """Let nothing leave, and keep everything; the far side plays what it has."""
+        if holder == "path" and self.overhear is not None:
+            self.overhear("hold", ())
         self._holders |= {holder}
         self._watch.reset(None)
 
@@ -295,6 +312,8 @@ class Playout:
 
         For the caller at full level.
         """
+        if holder == "path" and self.overhear is not None:
+            self.overhear("resume", ())
         if holder == "caller":
             self._fader.fade(0.0)
         if holder in self._holders:

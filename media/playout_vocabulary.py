@@ -10,9 +10,9 @@ import msgspec
 Basis = Literal["acknowledged", "sent", "estimated"]
 """How a heard figure is known: the far side said so, it follows from sending, or is a guess."""
 
-Holder = Literal["caller", "line"]
-"""Who keeps sound from leaving: the caller, who makes a sound that is being judged, or the line, at
-whose other end nobody listens."""
+Holder = Literal["caller", "line", "path"]
+"""Who keeps sound from leaving: the caller, who makes a sound that is being judged, the line, at
+whose other end nobody listens, or the path, of which nobody knows yet whether it leads anywhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,5 +270,11 @@ def tell(leg: StandInLeg, record: records.Far) -> None:
             playout.set_latency(*numbers)
         case "measure":
             playout.measure(*numbers)
+        case "doubt":
+            playout.doubt(*numbers)
+        case "hold":
+            playout.hold("path")
+        case "resume":
+            playout.resume("path")
         case _:
             raise ValueError(f"the far side said {record.what!r}, which means nothing")

@@ -133,3 +133,35 @@ def test_a_page_that_never_reports_is_believed_by_the_model() -> None:
         playout.pull(tick * TICK)
         playout.poll(tick * TICK)
     assert playout.heard(1, 80 * TICK).error <= 0.061 * 8000
+
+
+def test_a_line_without_positions_doubts_what_it_plays_while_nothing_comes_from_there() -> None:
+    playout = Playout(PCMU, lead=0, latency=0.04, basis="sent")
+    playout.push(1, ramp(40000))
+
+    def plays(begins: int, ends: int) -> None:
+        for tick in range(begins, ends):
+            playout.pull(tick * TICK)
+            playout.poll(tick * TICK)
+
+    plays(0, 100)
+    sure = playout.heard(1, 2.0)
+    assert sure.error <= 0.25 * 8000 + 1
+    playout.doubt(1.9)
+    plays(100, 150)
+    later = playout.heard(1, 3.0)
+    assert later.heard == sure.heard + 8000
+    assert abs(later.heard - later.error - (sure.heard - 800)) <= 1
+    playout.doubt(None)
+    assert playout.heard(1, 3.0).error == sure.error
+
+
+def test_sound_waits_for_a_path_beside_who_else_holds_it() -> None:
+    playout = Playout(PCMU, lead=0, latency=0.04, basis="sent")
+    playout.push(1, ramp(8000))
+    playout.hold("path")
+    playout.hold("line")
+    playout.resume("line")
+    assert playout.pull(0.0) == []
+    playout.resume("path")
+    assert playout.pull(0.02)

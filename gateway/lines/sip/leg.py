@@ -13,6 +13,7 @@ from gateway.lines.rtp.offer import Agreement
 from gateway.lines.rtp.reports import Quality
 from gateway.lines.rtp.stream import RtpStream
 from gateway.lines.sip.music import Loop
+from gateway.lines.sip.path import Path
 from gateway.ports import Ear, LineEvent
 from media.beep import BeepDetector
 from media.frame import FRAME_SECONDS, AudioFrame
@@ -117,6 +118,7 @@ class SipLeg:
         self._round_trip: float | None = None
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
+        self._path = Path(self.playout, self._since)
         sockets.start(self._received)
 
     # --- what the call asks for --------------------------------------------------------------
@@ -125,6 +127,8 @@ class SipLeg:
         """Give sound and events to `ear` from now on; what came before is handed over first."""
         self._since = self._loop.time()
         self._post.attach(ear)
+        if self._stream.last_heard is None:
+            self._path.begin(self._since)
         if self._held:
             self._post.notice(CallHeld("hold", self._since))
 
@@ -147,6 +151,7 @@ class SipLeg:
         if frame is not None:
             self._post.hear(frame)
         self._measure()
+        self._path.look(self._stream.last_heard, self._since, self._round_trip, now)
         self._watch(now)
 
     def tick(self) -> None:

@@ -187,13 +187,13 @@ class Recording:
         return found
 
 
-def judge(claims: Iterable[Claim], ear: Recording) -> None:
-    """Hold every claim against the ear."""
+def judge(claims: Iterable[Claim], ear: Recording, reading: float = 0.02) -> None:
+    """Hold every claim against the ear, whose recording is read within so many seconds."""
     wrong = [
         (claim, truth)
         for claim in claims
         if not ear.is_blurred(claim.now)
-        and abs(claim.heard - (truth := ear.heard(claim.now))) > max(claim.error + 0.02, NEAR)
+        and abs(claim.heard - (truth := ear.heard(claim.now))) > max(claim.error + reading, NEAR)
     ]
     assert not wrong, (len(wrong), wrong[0], wrong[-1])
 
