@@ -100,7 +100,8 @@ class Place:
             if phone.answered:
                 return call_id, phone
             assert phone.outcome is not None
-            assert "busy" in phone.outcome[1], f"{agent}: {phone.outcome}"
+            said = phone.outcome[1]
+            assert "busy" in said or said.startswith("503 "), f"{agent}: {said}"
             await asyncio.sleep(0.5)
 
     def held(self) -> tuple[int, int]:
