@@ -80,7 +80,7 @@ def _passed_through(
 
 
 KINDS = {
-    "default": Kind("default agent, embedded models", (5, 10, 15, 20, 25, 30), _default),
+    "default": Kind("default agent, embedded models", (10, 15, 20, 25, 30, 35), _default),
     "model": Kind("passed-through model", (20, 40, 60, 80, 100, 120), _model),
     "sip": Kind("passed-through model, SIP", (20, 40, 60, 80, 100, 120), _sip),
 }
