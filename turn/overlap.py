@@ -37,6 +37,11 @@ class OverlapSettings:
     "undecided so long, nothing more is sent; with the model's window this is within 0.4 s"
     hold_nod: float = 0.35
     "the same when the words are a nod so far: a single `okay` is over by then"
+    hold_again: float = 0.1
+    """the same where no recogniser listens and the sound just before was taken for a nod: two in a
+    row are more often a sentence that began with a short word"""
+    again: float = 1.0
+    "seconds after such a sound in which the next one is in a row with it"
     going_on: float = 0.9
     "voice of this length is a claim whatever it says: recorded nods last 0.3 to 0.9 s"
     nodding: float = 1.4
@@ -87,8 +92,12 @@ class Overlap:
         asks: bool,
         words: bool,
         usual: float | None,
+        again: bool = False,
     ) -> None:
-        """`asks`: a question was heard; `words`: a recogniser listens; `usual`: the caller's dB."""
+        """`asks`: a question was heard; `words`: a recogniser listens; `usual`: the caller's dB.
+
+        `again`: a sound just before was taken for a nod.
+        """
         self.start = start
         "first voiced sample"
         self._rate = rate
@@ -97,6 +106,7 @@ class Overlap:
         self._asks = asks
         self._words = words
         self._usual = usual
+        self._again = again
         self._held = False
         self._asked: list[int] = []
         self._known = 0
@@ -116,13 +126,18 @@ class Overlap:
         decision = self._decide(sound)
         if decision is not None:
             return [*outputs, decision]
-        nodding = self._nod == "backchannel"
-        hold = self._settings.hold_nod if nodding else self._settings.hold
         sounding = sound.now == sound.end
-        if sounding and not self._held and self._elapsed(sound.now) >= hold:
+        if sounding and not self._held and self._elapsed(sound.now) >= self._hold:
             self._held = True
             outputs.append(OverlapHeld(sound.now))
         return outputs
+
+    @property
+    def _hold(self) -> float:
+        """Return after how many seconds of an undecided sound nothing more is sent."""
+        if self._nod == "backchannel":
+            return self._settings.hold_nod
+        return self._settings.hold_again if self._again and not self._words else self._settings.hold
 
     def words(self, arrived: WordsArrived, sound: Sound) -> list[TurnOutput]:
         """The recogniser answered; words that end elsewhere are not of this sound."""

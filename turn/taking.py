@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from turn.endpointing import Endpointer
+from turn.endpointing import NEVER, Endpointer
 from turn.events import (
     AgentAsks,
     AgentBegan,
@@ -67,6 +67,8 @@ class TurnTaking:
         self._asked_at: int | None = None
         "from where on what the caller says answers the agent's question; None: it asks nothing"
         self._overlap: Overlap | None = None
+        self._nodded = NEVER
+        "where the last sound that was taken for a nod ended"
         self._echo = 0.0
         "mean echo share of the present sound"
         self._kept = False
@@ -167,6 +169,7 @@ class TurnTaking:
             asks=self._asked_at is not None and start >= self._asked_at,
             words=self._endpoint.profile.means == "words",
             usual=self._gate.usual,
+            again=start - self._nodded <= self._settings.overlap.again * self._rate,
         )
         return self._overlap.began(self._now)
 
@@ -176,9 +179,12 @@ class TurnTaking:
             return outputs
         overlap, self._overlap = self._overlap, None
         assert overlap is not None
-        if isinstance(outputs[-1], FloorClaimed):
+        decision = outputs[-1]
+        if isinstance(decision, FloorClaimed):
             self._agent = None
             return outputs + self._take(overlap.start)
+        if isinstance(decision, OverlapDismissed) and decision.kind == "backchannel":
+            self._nodded = self._gate.end
         if self._endpoint.open and not self._gate.voiced:
             self._pause_turn()  # the agent began while the caller was speaking
         return outputs

@@ -196,6 +196,22 @@ def test_without_a_recogniser_a_sound_is_judged_by_its_length() -> None:
         assert call.claims == ["length, 0.93 s"]
 
 
+@pytest.mark.parametrize(
+    ("recogniser", "apart", "within"), [(False, 0.6, 0.2), (False, 1.6, 0.4), (True, 0.6, 0.4)]
+)
+def test_a_sound_right_after_a_nod_without_words_is_given_way_to_at_once(
+    recogniser: bool, apart: float, within: float
+) -> None:
+    call = Call(recogniser=recogniser, texts=("Okay.",))
+    call.sound((0.45, True), (apart, False))
+    assert call.dismissed == ["backchannel"]
+    begins, held = call.at, len(only(OverlapHeld, call.said))
+    call.sound((0.6, True))
+    (again,) = only(OverlapHeld, call.said)[held:]
+    assert within - 0.15 < (again.at - begins) / RATE < within
+    assert not call.claims
+
+
 def test_legal_text_is_not_interrupted_but_who_goes_on_after_it_is_heard() -> None:
     call = Call(("Wait, no",), AgentBegan(0, "uninterruptible")).sound((1.0, True))
     assert only(OverlapBegan, call.said) == []
