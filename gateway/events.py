@@ -40,11 +40,15 @@ class CallInfo:
     "samples per second in both directions"
     codec: str = "pcmu"
     "wire form of the line: `pcmu`, `pcma`, `l16`"
+    negotiated: str = ""
+    "codec between the line and the caller's end, where it is another: `opus`, `g722`"
     direction: Literal["inbound", "outbound"] = "inbound"
     screened: bool = False
     "it was placed, and its line tells of an answering machine's beep"
     variables: Json = field(default_factory=dict)
     "line headers, stream parameters, widget metadata"
+    page: Json = field(default_factory=dict)
+    "what is known of the page that the call came from: `origin`, `metadata`"
 
 
 @dataclass(frozen=True, slots=True)

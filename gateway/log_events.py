@@ -67,7 +67,9 @@ class CallStartedLogged(_Logged, frozen=True, kw_only=True):
     agent: str
     direction: Literal["inbound", "outbound"]
     codec: str
-    "wire form of the line: `pcmu`, `pcma`, `l16`, `opus`"
+    "as it was negotiated: `pcmu`, `pcma`, `opus`, `g722`"
+    page: Tree | None = None
+    "that the call came from: its `origin`, and the `metadata` of its token"
     sip_call_id: str | None = None
     "by which the caller's side, and every proxy between, knows the call"
     recording: str | None = None

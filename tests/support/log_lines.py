@@ -199,6 +199,7 @@ SAMPLES: tuple[LogEvent, ...] = (
         direction="inbound",
         codec="pcmu",
         sip_call_id="5f3a9c@far",
+        page={"origin": "https://www.example.com", "metadata": {"order": "A-17"}},
         recording="CA5e.wav",
     ),
     CallRefusedLogged(

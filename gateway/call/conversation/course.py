@@ -93,7 +93,8 @@ def _started(state: CallState, event: CallStarted, now: float) -> Effects:
         callee=info.callee,
         agent=info.agent,
         direction=info.direction,
-        codec=info.codec,
+        codec=info.negotiated or info.codec,
+        page=info.page or None,
         sip_call_id=str(own) if own else None,
         recording=event.recording,
     )

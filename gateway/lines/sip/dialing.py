@@ -156,6 +156,7 @@ class Placed:
             callee=self._order.caller_id,
             rate=codec.rate,
             codec=codec.name if codec.name in ("pcmu", "pcma") else "l16",
+            negotiated=codec.name,
             direction="outbound",
             screened=self._screened,
             variables=variables,

@@ -87,6 +87,7 @@ def call_info(
         callee=called_number(request),
         rate=codec.rate,
         codec=codec.name if codec.name in ("pcmu", "pcma") else "l16",
+        negotiated=codec.name,
         direction=direction,
         variables=variables(request, trunk=trunk, user=user),
     )

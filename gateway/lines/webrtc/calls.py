@@ -136,7 +136,9 @@ class PageCalls:
             caller=grant.caller,
             rate=self.settings.rate if opus else codec.rate,
             codec="l16" if opus else codec.name,
+            negotiated=codec.name,
             variables={"origin": origin, **grant.metadata},
+            page={"origin": origin, "metadata": grant.metadata} if origin else {},
         )
         seconds = min(self.settings.call_seconds, grant.seconds or self.settings.call_seconds)
         limits = Limits(seconds, self.settings.goodbye, self.settings.away_seconds)

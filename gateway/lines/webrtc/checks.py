@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 
 from gateway.lines.port import Said
+from gateway.lines.webrtc.ice import outward
 from gateway.lines.webrtc.settings import WebrtcSettings
 
 
@@ -39,6 +40,8 @@ def _addresses(settings: WebrtcSettings, host: str) -> Iterator[Said]:
         here = ipaddress.ip_address(host).is_loopback if _is_address(host) else False
         said = "browsers are offered the address that their request came to"
         if here:
+            also = outward(4)
+            said += f", and {also}, since Firefox needs one that is not loopback" if also else ""
             yield "good", f"{said}: this machine alone (webrtc.addresses is not set)"
         else:
             yield "note", f"{said}; behind a proxy, set webrtc.addresses"

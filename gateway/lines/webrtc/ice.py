@@ -8,6 +8,7 @@ ports) and the way of what arrives: it is handed on at once, in the callback tha
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import random
 import socket
 from collections.abc import Callable, Sequence
@@ -28,6 +29,34 @@ TRIES = 50
 
 Hosts = Sequence[tuple[str, str]]
 """Addresses to offer, each with the one to bind."""
+
+
+def offered(host: str) -> tuple[str, ...]:
+    """Return the addresses to offer a browser whose request came to `host`.
+
+    Firefox has no way from this machine to itself by its loopback address, and one by another.
+    """
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return (host,)
+    if not address.is_loopback:
+        return (host,)
+    outside = outward(address.version)
+    return (host, outside) if outside and outside != host else (host,)
+
+
+def outward(version: int) -> str:
+    """Return the address by which this machine reaches others; empty where it reaches none."""
+    family, far = (
+        (socket.AF_INET, "192.0.2.1") if version == 4 else (socket.AF_INET6, "2001:db8::1")
+    )
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((far, 9))  # finds a route and sends nothing
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
 
 
 class _Protocol(StunProtocol):

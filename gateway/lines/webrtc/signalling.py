@@ -17,7 +17,7 @@ from gateway.doors import table
 from gateway.doors.judgement import Doors, bearer_of
 from gateway.lines.webrtc.access import STATUS, Admitted, Caller, Denied
 from gateway.lines.webrtc.calls import PageCalls
-from gateway.lines.webrtc.ice import Hosts
+from gateway.lines.webrtc.ice import Hosts, offered
 from gateway.lines.webrtc.offer import (
     OFFER_MOST,
     Agreed,
@@ -255,7 +255,7 @@ class Signalling:
         if configured := self._calls.settings.hosts():
             return configured
         host = str((request.scope.get("server") or ("127.0.0.1", 0))[0])
-        return ((host, host),)
+        return tuple((one, one) for one in offered(host))
 
     def _preflight(self, caller: Caller, headers: dict[str, str] | None = None) -> Response:
         response = Response(status_code=204, headers=headers)

@@ -126,13 +126,17 @@ async def test_a_drain_ends_with_its_last_call() -> None:
 async def test_the_info_of_a_sip_call_has_its_own_id_in_the_log() -> None:
     from gateway.events import CallerGone
 
-    info = CallInfo("c1", "sip", "test", variables={"sip_call_id": "abc@far"})
+    page = {"origin": "https://www.example.com", "metadata": {"order": "A-17"}}
+    own = {"sip_call_id": "abc@far"}
+    info = CallInfo("c1", "sip", "test", negotiated="opus", variables=own, page=page)
     call, log = make(1, info=info)
     async with asyncio.TaskGroup() as group:
         group.create_task(call.run())
         await asyncio.sleep(0.1)
         call.post(CallerGone("done"))
     assert [line.get("sip_call_id") for line in log.of("call_started")][-1] == "abc@far"
+    assert [line.get("codec") for line in log.of("call_started")][-1] == "opus"
+    assert [line.get("page") for line in log.of("call_started")][-1] == page
 
 
 async def test_a_call_that_cannot_be_made_ends_its_leg_and_nothing_else() -> None:

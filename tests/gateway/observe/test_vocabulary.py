@@ -161,6 +161,7 @@ def test_what_is_personal_is_marked(kind: type[LogEvent]) -> None:
         "evidence",
         "arguments",
         "question",
+        "page",
     }
     names = {each.encode_name for each in msgspec.structs.fields(kind)}
     assert names & personal == set(marks(kind))

@@ -38,6 +38,7 @@ async def test_the_agent_is_heard_at_the_calls_rate(rate: int) -> None:
         party = parties.all[0]
         assert party.leg.info.rate == rate
         assert party.leg.info.codec == "l16"
+        assert party.leg.info.negotiated == "opus"
         heard = page.heard()[-page.caller.rate * 2 :]
         assert abs(dominant(heard, page.caller.rate) - 440) < 3
         assert -20 < level(heard) < -10
