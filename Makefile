@@ -98,6 +98,16 @@ build/helm/helm:
 chart: setup $(HELM) ## Render the chart of deploy/helm in ten variants, and validate what comes of it
 	@HELM=$(HELM) $(BIN)/pytest tests/deploy/test_chart.py $(PYTEST_ARGS)
 
+SBOM_MAKER := .sbom
+SBOM := out/sbom.json
+.PHONY: sbom
+sbom: setup ## Write the bill of materials (CycloneDX: packages and models), and print all licences
+	@tools/venv.sh $(SBOM_MAKER)
+	@$(SBOM_MAKER)/bin/pip --disable-pip-version-check install --quiet cyclonedx-bom==7.5.0
+	@mkdir -p $(dir $(SBOM))
+	@$(SBOM_MAKER)/bin/cyclonedx-py environment $(BIN)/python -o $(SBOM)
+	@$(BIN)/python -m tools.sbom $(SBOM)
+
 ##@ Measure
 
 .PHONY: bench
