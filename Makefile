@@ -67,8 +67,9 @@ fix: $(MADE)/project ## Format, and mend what the linter can mend
 	@$(BIN)/python -m tools.dashboards --write
 
 .PHONY: kills
-kills: setup ## Kill a busy process at 100 random moments: whole log, readable recordings, all finished
+kills: setup ## Kill a gateway with calls on all lines at 100 random moments: whole log, readable recordings, all finished
 	@folder=$$(mktemp -d); $(BIN)/python -m tests.gateway.observe.test_lost 100 $$folder; rm -rf $$folder
+	@$(BIN)/python -m bench.faults.kills --moments 100
 
 MINUTES ?= 30
 
