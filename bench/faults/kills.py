@@ -40,13 +40,13 @@ async def kill(folder: Path, within: Path, calls: int, chance: random.Random) ->
     sip_port = free_port()
     with gateway(sections(calls, sip_port), agents=within, folder=folder) as running:
         callers = Callers(running, sip_port, random.Random(chance.random()))
-        holding = asyncio.create_task(callers.hold(calls, LATEST * 10))
-        await asyncio.sleep(chance.uniform(0.0, LATEST))
-        running.process.send_signal(signal.SIGKILL)
-        await asyncio.to_thread(running.process.wait)
-        holding.cancel()
-        with suppress(asyncio.CancelledError, ExceptionGroup):
-            await holding
+        with suppress(ExceptionGroup):  # callers whose gateway is gone
+            async with asyncio.TaskGroup() as group:
+                holding = group.create_task(callers.hold(calls, LATEST * 10))
+                await asyncio.sleep(chance.uniform(0.0, LATEST))
+                running.process.send_signal(signal.SIGKILL)
+                await asyncio.to_thread(running.process.wait)
+                holding.cancel()
 
 
 def undone(lines: Sequence[LogLine]) -> list[str]:

@@ -28,7 +28,7 @@ from gateway.observe.diagnostics import listen_from
 from gateway.observe.journal import Journal, Reader
 from gateway.observe.lost import REASON, finish
 from gateway.observe.running import Running
-from gateway.plumbing import file_limit
+from gateway.plumbing import allocator, file_limit
 from gateway.plumbing.fence import fenced_task
 from gateway.plumbing.seat import Seat
 from gateway.plumbing.starting import StartFailed, cannot_use
@@ -64,6 +64,7 @@ def serve(settings: Settings, owner: Owner, join: Callable[[], Fleet]) -> int:
     `join` makes, on the loop, what this process is to others that serve the same gateway.
     """
     file_limit.ensure(settings.limits.calls)
+    allocator.give_back()
     sys.setswitchinterval(SWITCH_INTERVAL)
     ask_for_slices(LOOP_SLICE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
