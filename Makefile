@@ -78,7 +78,8 @@ test-fences: setup ## Try every place where a fault may enter, by every kind of 
 	@$(PYTEST) -m "not slow" tests/gateway/call/test_fault_matrix.py \
 	  tests/gateway/call/test_fault_matrix_tools.py tests/gateway/call/test_farewell.py \
 	  tests/gateway/process/test_fault_places.py tests/gateway/process/test_fault_peers.py \
-	  tests/gateway/observe/test_lost.py $(PYTEST_ARGS)
+	  tests/gateway/call/test_fault_cells.py tests/gateway/observe/test_lost.py \
+	  tests/gateway/process/test_killed.py $(PYTEST_ARGS)
 
 .PHONY: test-paths
 test-paths: setup ## Break the path of calls on every line at random, and hold what the log says against the ear

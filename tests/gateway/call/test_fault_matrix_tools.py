@@ -22,6 +22,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.agents.loading import load
+from gateway.agents.servers import ToolServers
 from gateway.backends.cascade.ports import (
     LanguageModel,
     ModelEvent,
@@ -129,6 +130,44 @@ PYTHON = {
     "garbage": "garbage",
     "disk": "disk",
 }
+MCP = """
+import asyncio, os, time
+from mcp import types
+from mcp.server import MCPServer
+
+server = MCPServer("shop")
+
+@server.tool(annotations=types.ToolAnnotations(read_only_hint=True))
+async def look() -> str:
+    "Look something up."
+    match KIND:
+        case "raise":
+            raise RuntimeError("broken")
+        case "base":
+            raise KeyboardInterrupt
+        case "close":
+            os._exit(9)
+        case "hang":
+            await asyncio.Event().wait()
+        case "block":
+            time.sleep(4)
+        case "huge":
+            return "x" * 5_000_000
+        case "flood":
+            for _ in range(20_000):
+                os.write(2, b"and so on\\n")
+                os.write(1, b'{"jsonrpc": "2.0", "method": "notifications/nothing"}\\n')
+        case "garbage":
+            os.write(1, b"\\xff\\xfe{]\\n" * 100)
+            os._exit(9)
+        case "disorder":
+            for number in range(50):
+                os.write(1, b'{"jsonrpc": "2.0", "id": %d, "result": {}}\\n' % number)
+    return "well"
+
+server.run("stdio")
+"""
+MCP_KINDS = ("raise", "base", "close", "hang", "block", "huge", "flood", "garbage", "disorder")
 HTTP = ("raise", "close", "hang", "huge", "flood", "garbage", "disorder")
 
 
@@ -173,23 +212,29 @@ class Asks(LanguageModel):
 class Cell:
     """One call whose tool fails in one way."""
 
-    def __init__(self, folder: Path, kind: str, entry: str) -> None:
+    def __init__(
+        self, folder: Path, kind: str, entry: str, servers: ToolServers | None = None
+    ) -> None:
         self.kind = kind
+        self._servers = servers
         path = folder / f"{kind.replace(' ', '_')}.toml"
         path.write_text(f"[[tools]]\n{entry}\n")
         self._agent = load(path)
+        self._folder = folder
+        self.heard = 0.0
+
+    async def open(self) -> None:
+        """Open the tools to the call, as its beginning does, and wait for a process of theirs."""
+        if self._servers is not None:
+            self._agent = await self._servers.complete(self._agent)
         (spec,) = self._agent.specs
-        self.box = Toolbox(self._agent.tools, Store(folder / "store.sqlite"))
+        self.box = Toolbox(self._agent.tools, Store(self._folder / "store.sqlite"))
         sentences = Sentences()
         settings = ConversationSettings(
             tools=(spec,), drafts=False, lines=FixedLines(greeting="Hello.")
         )
         parts = Parts(LevelRecogniser(sentences), Asks(spec.name), ClauseTones())
-        self.caller = Caller(parts, sentences, settings, kind)
-        self.heard = 0.0
-
-    async def open(self) -> None:
-        """Open the tools to the call, as its beginning does, and wait for a process of theirs."""
+        self.caller = Caller(parts, sentences, settings, self.kind)
         began = datetime.now(ZoneInfo("UTC"))
         context = self._agent.context(self.caller.leg.info, began)
         self.caller.call._tools._toolbox = self.box.open(context)
@@ -278,8 +323,13 @@ def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def together(cells: list[Cell], answers: set[str]) -> None:
-    """Hold all, and judge them; `answers` are kinds that may be cut and told to the model."""
+async def together(
+    cells: list[Cell], answers: set[str], servers: asyncio.Task[None] | None = None
+) -> None:
+    """Hold all, and judge them; `answers` are kinds that may be cut and told to the model.
+
+    `servers` keeps servers of tools connected until all is over.
+    """
     loop = asyncio.get_running_loop()
     loop.set_task_factory(fenced_task)
     neighbour, over, files = Neighbour(), asyncio.Event(), open_files()
@@ -297,6 +347,9 @@ async def together(cells: list[Cell], answers: set[str]) -> None:
             over.set()
         for cell in cells:
             await cell.box.close()
+        if servers is not None:
+            servers.cancel()
+            await asyncio.wait([servers])
     assert open_files() - files <= KEPT
     found = [each for cell in cells for each in cell.problems(cell.kind in answers)]
     assert found == []
@@ -343,3 +396,17 @@ async def test_http_tools(tmp_path: Path) -> None:
             for kind in HTTP
         ]
         await together(cells, {"garbage"})
+
+
+async def test_mcp_tools(tmp_path: Path) -> None:
+    cells, servers = [], ToolServers()
+    async with asyncio.TaskGroup() as group:
+        connected = group.create_task(servers.run())
+        await asyncio.sleep(0)
+        for kind in MCP_KINDS:
+            program = tmp_path / f"{kind}_server.py"
+            program.write_text(f"KIND = {kind!r}\n{MCP}")
+            entry = 'mcp = "shop"\nname = "look"\ntimeout = 1.5\n'
+            entry += f'[servers.shop]\ncommand = ["{sys.executable}", "{program}"]'
+            cells.append(Cell(tmp_path, kind, entry, servers))
+        await together(cells, {"raise", "huge", "flood", "disorder"}, connected)
