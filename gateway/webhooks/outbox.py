@@ -29,6 +29,9 @@ ROUND = 50
 ANSWER_SECONDS = 10.0
 """The longest that a receiver may take; what it does with an event belongs behind its answer."""
 
+ANSWER_BYTES = 64_000
+"""Read of an answer, of which the status alone counts; after that the connection is closed."""
+
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds after a failure; they double."""
 
@@ -146,7 +149,15 @@ class Outbox:
     def _post(self, client: httpx.Client, event: Waiting) -> int:
         """Return the receiver's status; 0: there was none."""
         signed = headers(event.id, time.time(), event.body, self._settings.secret)
+        until, size = time.monotonic() + ANSWER_SECONDS, 0
         try:
-            return client.post(self._settings.url, content=event.body, headers=signed).status_code
+            with client.stream(
+                "POST", self._settings.url, content=event.body, headers=signed
+            ) as answer:
+                for piece in answer.iter_raw():  # to its end, so that the connection is used again
+                    size += len(piece)
+                    if size > ANSWER_BYTES or time.monotonic() > until:
+                        break
+                return answer.status_code
         except (httpx.HTTPError, httpx.InvalidURL):
             return 0

@@ -39,6 +39,7 @@ from gateway.tools.toolbox import Toolbox
 from media.playout import Chunk
 from tests.support.cascade_call import Caller, Parts
 from tests.support.cascade_parts import ClauseTones, LevelRecogniser, Sentences
+from tests.support.faulty_tools import ENDS, MCP, TOOLS
 from tests.support.http_server import Exchange, HttpServer
 
 pytestmark = [pytest.mark.real_time, pytest.mark.wide]
@@ -59,65 +60,6 @@ KEPT = 12
 
 LONG = ConversationSettings(lines=FixedLines(greeting="one two three four five " * 20))
 
-TOOLS = '''
-import asyncio, errno, os, re, sys, time
-
-def raises():
-    """Look something up."""
-    raise RuntimeError("broken")
-
-def base():
-    """Look something up."""
-    raise KeyboardInterrupt
-
-def leaves():
-    """Look something up."""
-    sys.exit(3)
-
-async def hangs():
-    """Look something up."""
-    await asyncio.Event().wait()
-
-def blocks():
-    """Look something up."""
-    time.sleep(4)
-
-async def blocks_loop():
-    """Look something up."""
-    time.sleep(4)
-
-def huge():
-    """Look something up."""
-    return "x" * 30_000_000
-
-def floods():
-    """Look something up."""
-    for _ in range(20_000):
-        print("and so on", file=sys.stderr)
-        print("and so on")
-    return ["x"] * 200_000
-
-def garbage():
-    """Look something up."""
-    return {"\\ud800": object(), 1: {2, 3}, "n": float("nan")}
-
-def disk():
-    """Look something up."""
-    raise OSError(errno.ENOSPC, "No space left on device")
-'''
-
-ENDS = '''
-import os, re
-
-def ends():
-    """Look something up."""
-    os._exit(9)
-
-def keeps():
-    """Look something up."""
-    re.match("(a+)+$", "a" * 60 + "b")
-'''
-
 PYTHON = {
     "raise": "raises",
     "base": "base",
@@ -130,43 +72,6 @@ PYTHON = {
     "garbage": "garbage",
     "disk": "disk",
 }
-MCP = """
-import asyncio, os, time
-from mcp import types
-from mcp.server import MCPServer
-
-server = MCPServer("shop")
-
-@server.tool(annotations=types.ToolAnnotations(read_only_hint=True))
-async def look() -> str:
-    "Look something up."
-    match KIND:
-        case "raise":
-            raise RuntimeError("broken")
-        case "base":
-            raise KeyboardInterrupt
-        case "close":
-            os._exit(9)
-        case "hang":
-            await asyncio.Event().wait()
-        case "block":
-            time.sleep(4)
-        case "huge":
-            return "x" * 5_000_000
-        case "flood":
-            for _ in range(20_000):
-                os.write(2, b"and so on\\n")
-                os.write(1, b'{"jsonrpc": "2.0", "method": "notifications/nothing"}\\n')
-        case "garbage":
-            os.write(1, b"\\xff\\xfe{]\\n" * 100)
-            os._exit(9)
-        case "disorder":
-            for number in range(50):
-                os.write(1, b'{"jsonrpc": "2.0", "id": %d, "result": {}}\\n' % number)
-    return "well"
-
-server.run("stdio")
-"""
 MCP_KINDS = ("raise", "base", "close", "hang", "block", "huge", "flood", "garbage", "disorder")
 HTTP = ("raise", "close", "hang", "huge", "flood", "garbage", "disorder")
 
