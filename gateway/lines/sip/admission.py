@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gateway.lines.rtp.offer import Srtp
@@ -83,7 +83,9 @@ class Admission:
             return Rejection(
                 488, "SRTP is required, and keys may only come over TLS", cause="encryption"
             )
-        agent = self._settings.agent_for(called_number(request), trunk)
+        agent = self._settings.agent_for(
+            called_number(request, self._settings.registered_users), trunk
+        )
         if agent is None:
             return Rejection(404, "no route for this number", cause="no_route")
         agent = agent or self._default
@@ -109,8 +111,10 @@ class Admission:
         return None if wanted == "required" else "never"
 
 
-def refused_call(request: Request, hop: Hop, why: Rejection) -> CallRefusedLogged:
-    """Say for the log which call was not taken."""
+def refused_call(
+    request: Request, hop: Hop, why: Rejection, own: Collection[str] = ()
+) -> CallRefusedLogged:
+    """Say for the log which call was not taken; `own` as `called_number` has it."""
     return CallRefusedLogged(
         line="sip",
         direction="inbound",
@@ -118,7 +122,7 @@ def refused_call(request: Request, hop: Hop, why: Rejection) -> CallRefusedLogge
         said=why.why or None,
         agent=why.agent,
         caller=caller_of(request, trusted=False),
-        callee=called_number(request),
+        callee=called_number(request, own),
         host=hop.host,
         known_as=clean(call_id(request)),
         code=why.code or None,

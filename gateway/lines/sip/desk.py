@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.placing import Dial
 from gateway.lines.sip.dialogs.ua import CallContext
 from gateway.lines.sip.dialogs.vocabulary import Order, Over, Report
+from gateway.lines.sip.identity import number_of
 from gateway.lines.sip.leg import LegControl, SipLeg
 from gateway.lines.sip.message.digest import Credentials
 from gateway.lines.sip.network import SipNetwork, token
@@ -29,6 +31,12 @@ from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.transactions.hop import Hop
 from gateway.lines.sip.transactions.layer import RequestArrived
 from gateway.ports import Free, no_place
+
+NO_MEDIA = "no media"
+"""Why a call ends whose far end went silent: that is a failure of the line's, and nobody's wish."""
+
+PLAIN = re.compile(r"[A-Za-z0-9+*._-]{1,64}")
+"""Users that need no escape in a URI (RFC 3261, section 25.1)."""
 
 log = structlog.get_logger("sip")
 
@@ -100,7 +108,7 @@ class Desk:
             self._network.post(lambda now: core.refuse(arrived, 503, now, later))
             return Rejection(503, str(error), later, cause="ports")
         ground = self._ground(arrived.hop, sockets.port, srtp, ())
-        contact = self._network.contact(arrived.hop, "")
+        contact = self._network.contact(arrived.hop, _user(arrived.request.uri))
         key, effects = core.open(invited, ground, contact, now)
         if key is None:
             sockets.close()
@@ -218,4 +226,10 @@ class Desk:
             return
         self._legs.pop(leg, None)
         said = over.reason or ("hung up" if over.outcome == "hung_up" else over.outcome)
-        leg.over(said, over.by == "failure")
+        leg.over(said, over.by == "failure" or over.reason == NO_MEDIA)
+
+
+def _user(uri: str) -> str:
+    """Return the user that a call was for, to be that of our Contact: some proxies want one."""
+    user = number_of(uri)
+    return user if PLAIN.fullmatch(user) else ""

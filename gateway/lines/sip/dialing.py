@@ -73,6 +73,8 @@ class Route:
     "our name-addr"
     credentials: tuple[Credentials, ...]
     trunk: str
+    user: str
+    "ours, as it stands in `local`"
 
 
 def find_route(order: DialOrder, settings: SipSettings, host: str) -> Route:
@@ -102,7 +104,8 @@ def find_route(order: DialOrder, settings: SipSettings, host: str) -> Route:
     for key in order.headers:
         if not key.lower().startswith("x-") or not key.replace("-", "").isalnum():
             raise ValueError(f"header {key!r}: names begin with X-")
-    return Route(target, first, f"{shown}<sip:{user}@{domain}>", credentials, name)
+    local = f"{shown}<sip:{user}@{domain}>"
+    return Route(target, first, local, credentials, name, user)
 
 
 def _trunk(order: DialOrder, settings: SipSettings) -> tuple[str, TrunkSettings | None]:
@@ -140,6 +143,8 @@ class Placed:
         self._agent = agent
         self._trunk = trunk
         self._progress = progress
+        self.sip_call_id = ""
+        "Call-ID, once the call was placed"
         self._early = False
         self._screened = screened
 
@@ -148,6 +153,8 @@ class Placed:
         variables = dict(self._order.variables)
         if self._trunk:
             variables["trunk"] = self._trunk
+        if self.sip_call_id:
+            variables["sip_call_id"] = self.sip_call_id
         return CallInfo(
             call_id=self._identity,
             line="sip",

@@ -144,13 +144,15 @@ class Dialler:
         dial = Dial(
             route.target,
             route.local,
-            self._network.contact(hops[0], ""),
+            self._network.contact(hops[0], route.user),
             routes,
             tuple(order.headers.items()),
         )
-        return self._desk.place(
+        member = self._desk.place(
             dial, hops[0], route.credentials, placed.describe, watch=placed.take
         )
+        placed.sip_call_id = member.key[0]
+        return member
 
 
 def _as_route(route: Route) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from gateway.events import CallInfo
@@ -27,9 +28,18 @@ def number_of(uri: str) -> str:
     return plain if plain.lstrip("+").isdigit() else clean(user)
 
 
-def called_number(request: Request) -> str:
-    """Return whom a call is for: the Request-URI's user, else To's."""
-    return number_of(request.uri) or number_of(to_of(request).uri)
+def called_number(request: Request, own: Collection[str] = ()) -> str:
+    """Return whom a call is for: the Request-URI's user, else To's.
+
+    A registrar puts our own Contact into the Request-URI: where its user is one of `own`, the
+    number stands in P-Called-Party-ID (RFC 7315, section 4.2) or in To.
+    """
+    user = number_of(request.uri)
+    if user and user not in own:
+        return user
+    asserted = _first(request.headers.getlist("P-Called-Party-ID"))
+    told = number_of(asserted.uri) if asserted is not None else ""
+    return told or number_of(to_of(request).uri) or user
 
 
 def caller_of(request: Request, trusted: bool) -> str:
@@ -75,16 +85,17 @@ def call_info(
     *,
     trunk: str = "",
     user: str = "",
+    own: Collection[str] = (),
     direction: Literal["inbound", "outbound"] = "inbound",
 ) -> CallInfo:
-    """Describe an inbound call."""
+    """Describe an inbound call; `own` as `called_number` has it."""
     return CallInfo(
         call_id=identity,
         line="sip",
         agent=agent,
         # Who proved who they are is that, whatever From says.
         caller=user or caller_of(request, bool(trunk)),
-        callee=called_number(request),
+        callee=called_number(request, own),
         rate=codec.rate,
         codec=codec.name if codec.name in ("pcmu", "pcma") else "l16",
         negotiated=codec.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 from starlette.routing import BaseRoute
@@ -14,7 +14,7 @@ from gateway.lines.port import Speak, Standing, Wire
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
 from gateway.lines.sip.admission import Admission, Rejection, Verdict, cause_of, refused_call
-from gateway.lines.sip.desk import Desk, Member
+from gateway.lines.sip.desk import NO_MEDIA, Desk, Member
 from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.vocabulary import (
@@ -42,6 +42,7 @@ from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.toll import Toll
 from gateway.lines.sip.transactions.hop import Timers
+from gateway.lines.sip.transactions.layer import RequestArrived
 from gateway.lines.sip.transfers import Transfers
 from gateway.lines.websocket.upgrade import SocketDoor
 from gateway.ports import CallTaker
@@ -147,17 +148,23 @@ class SipLine:
         if not isinstance(verdict, Verdict):
             _tell_refusal(arrived.hop.host, verdict)
             if verdict.cause:
-                self._answer.missed(refused_call(arrived.request, arrived.hop, verdict))
+                self._answer.missed(
+                    refused_call(
+                        arrived.request, arrived.hop, verdict, self.settings.registered_users
+                    )
+                )
             code, headers = verdict.code, verdict.headers
             self.network.post(lambda now: core.refuse(arrived, code, now, headers))
             return
 
         def describe(codec: Codec) -> CallInfo:
-            return _describe(arrived.request, verdict, codec)
+            return _describe(arrived.request, verdict, codec, self.settings.registered_users)
 
         member = self._desk.admit(invited, verdict.srtp, describe)
         if isinstance(member, Rejection):
-            self._answer.missed(refused_call(arrived.request, arrived.hop, member))
+            self._answer.missed(
+                refused_call(arrived.request, arrived.hop, member, self.settings.registered_users)
+            )
             return
         if member is None:
             return
@@ -204,7 +211,9 @@ class SipLine:
                 if member.arrived is not None and not member.begun:
                     said = Rejection(report.code, report.reason, cause=cause_of(report))
                     asked = member.arrived
-                    self._answer.missed(refused_call(asked.request, asked.hop, said))
+                    self._answer.missed(
+                        refused_call(asked.request, asked.hop, said, self.settings.registered_users)
+                    )
                 self._desk.over(member, report)
             case Referred():
                 self._transfers.referred(member, report)
@@ -250,10 +259,15 @@ class SipLine:
         """Hang up."""
         self._desk.order_leg(leg, HangUp(reason))
 
+    def _missed(self, arrived: RequestArrived, why: Rejection) -> None:
+        """Have a call that was not taken in the log."""
+        own = self.settings.registered_users
+        self._answer.missed(refused_call(arrived.request, arrived.hop, why, own))
+
     def leg_is_dead(self, leg: SipLeg, seconds: float) -> None:
         """Hang up on a far end that has gone silent."""
         log.info("sip_media_timeout", call_id=leg.info.call_id, seconds=round(seconds, 1))
-        self._desk.order_leg(leg, HangUp("no media", 102))
+        self._desk.order_leg(leg, HangUp(NO_MEDIA, 102))
 
 
 def _tell_refusal(host: str, refused: Rejection) -> None:
@@ -269,5 +283,7 @@ def _tell_refusal(host: str, refused: Rejection) -> None:
         log.info("sip_refused", host=host, code=refused.code, why=refused.why)
 
 
-def _describe(request: Request, verdict: Verdict, codec: Codec) -> CallInfo:
-    return call_info(token(), request, verdict.agent, codec, trunk=verdict.trunk, user=verdict.user)
+def _describe(request: Request, verdict: Verdict, codec: Codec, own: Collection[str]) -> CallInfo:
+    return call_info(
+        token(), request, verdict.agent, codec, trunk=verdict.trunk, user=verdict.user, own=own
+    )

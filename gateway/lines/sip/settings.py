@@ -198,12 +198,19 @@ class SipSettings:
     def trunk_of(self, host: str) -> tuple[str, TrunkSettings] | None:
         """Find the trunk that an address belongs to."""
         address = ipaddress.ip_address(host)
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped  # a socket of both families writes them so
         for name, trunk in self.trunks.items():
             for text in trunk.networks:
                 network = ipaddress.ip_network(text, strict=False)
                 if address.version == network.version and address in network:
                     return name, trunk
         return None
+
+    @property
+    def registered_users(self) -> frozenset[str]:
+        """The users of our Contacts at registrars: a number to call is none of them."""
+        return frozenset(trunk.username for trunk in self.trunks.values() if trunk.register)
 
     def agent_for(self, number: str, trunk: TrunkSettings | None) -> str | None:
         """Find who answers a number; "" is the gateway's default agent, None nobody."""

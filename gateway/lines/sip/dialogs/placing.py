@@ -305,7 +305,9 @@ def outcome_of(code: int) -> Outcome:
             return "not_found"
         case 487:
             return "cancelled"
-        case _ if code >= 500 and code != 603:
+        case 603 | 607 | 608:  # declined; unwanted, rejected as such (RFC 8197, RFC 8688)
+            return "refused"
+        case _ if code >= 500:
             return "failed"
         case _:
             return "refused"

@@ -23,7 +23,7 @@ from gateway.lines.sip.message.message import Request, Response, contacts, numbe
 
 RETRY = (5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds before each further attempt after a failure; the last one repeats."""
-SMALLEST = 60
+SMALLEST = 15
 """Seconds below which a registrar's expiry is not believed, so that it cannot make us flood it."""
 
 

@@ -287,7 +287,7 @@ class DialogSession:
             response = reply(request, 415)
             response.headers.set("Accept", "application/dtmf-relay, application/dtmf")
             return [SendResponse(tx, response)]
-        return [self._reply(tx, request, 200), *([KeyCame(key)] if key else [])]
+        return [self._reply(tx, request, 200), KeyCame(key)]
 
     # --- small
 

@@ -71,7 +71,7 @@ def _digest(
 
 @dataclass(slots=True)
 class Answers:
-    """Answers challenges for one account."""
+    """Answers challenges for one account: a proxy's (407), then the far end's own (401)."""
 
     credentials: tuple[Credentials, ...]
     ids: Callable[[], str]
@@ -89,7 +89,8 @@ class Answers:
         if asked is None or attempts >= MAX_ATTEMPTS:
             return False
         algorithm, challenge, credentials = asked
-        if attempts > 0 and challenge.get("stale", "").lower() != "true":
+        stale = challenge.get("stale", "").lower() == "true"
+        if attempts > 0 and not stale and _answered(request, answering, challenge):
             return False  # the same password would be refused again
         line = self._credentials(algorithm, challenge, credentials, request)
         request.headers.remove(answering)
@@ -289,3 +290,14 @@ class Challenges:
             if nonce is None or now > nonce.until:
                 return True
         return False
+
+
+def _answered(request: Request, answering: str, challenge: dict[str, str]) -> bool:
+    """Return whether a request holds credentials for the realm of a challenge already."""
+    for line in request.headers.getlist(answering):
+        try:
+            if parse_digest(line).get("realm") == challenge["realm"]:
+                return True
+        except ValueError:
+            continue
+    return False

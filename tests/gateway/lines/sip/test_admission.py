@@ -177,3 +177,48 @@ def test_names_have_to_be_looked_up_and_connections_are_used_again() -> None:
     assert direct_hops("sip:a@example.com", None) is None
     hops = direct_hops("sip:a@192.0.2.5:5070;transport=tcp", Hop("tcp", "192.0.2.5", 33333, 7))
     assert hops == (Hop("tcp", "192.0.2.5", 5070, 7, "192.0.2.5"),)
+
+
+@pytest.mark.parametrize(
+    ("to", "more", "called", "agent"),
+    [
+        ("<sip:+49305678@carrier.example>", (), "+49305678", "five"),
+        (
+            "<sip:acc@carrier.example>",
+            ("P-Called-Party-ID: <tel:+49309999>",),
+            "+49309999",
+            "nine",
+        ),
+        ("<sip:acc@carrier.example>", (), "acc", "desk"),
+    ],
+)
+def test_a_registrar_calls_our_contact_and_says_elsewhere_which_number(
+    to: str, more: tuple[str, ...], called: str, agent: str
+) -> None:
+    trunk = TrunkSettings(
+        networks=("192.0.2.0/24",), proxy="sip:carrier.example", username="acc", register=True
+    )
+    settings = SipSettings(trunks={"t": trunk}, routes={"+49305678": "five", "+49309999": "nine"})
+    message = asked(*more, uri="sip:acc@192.0.2.1:5060")
+    message.headers.set("To", to)
+    own = settings.registered_users
+    assert called_number(message, own) == called
+    verdict = Admission(settings, Parties(), "desk", counting()).judge(message, FAR, 0.0)
+    assert isinstance(verdict, Verdict)
+    assert verdict.agent == agent
+    assert call_info("id", message, "desk", CODECS["pcmu"], own=own).callee == called
+
+
+def test_a_trunk_is_known_on_a_socket_of_both_families() -> None:
+    settings = SipSettings(trunks={"t": TRUNK})
+    found = settings.trunk_of("::ffff:192.0.2.9")
+    assert found is not None
+    assert found[0] == "t"
+    assert settings.trunk_of("2001:db8::9") is None
+
+
+def test_our_contact_has_the_user_that_we_call_as() -> None:
+    trunk = TrunkSettings(networks=("192.0.2.0/24",), proxy="sip:carrier.example", username="acc")
+    assert find_route(DialOrder("+4912"), SipSettings(trunks={"t": trunk}), "h").user == "acc"
+    order = DialOrder("+4912", caller_id="+4999")
+    assert find_route(order, SipSettings(trunks={"t": trunk}), "h").user == "+4999"

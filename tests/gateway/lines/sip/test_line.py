@@ -108,6 +108,8 @@ async def test_sound_both_ways_keys_and_the_end() -> None:
         assert ours.leg.info.variables["order"] == "7"
         assert theirs.leg.info.variables["x-order"] == "7"
         assert (ours.leg.info.direction, theirs.leg.info.direction) == ("outbound", "inbound")
+        known = [one.leg.info.variables["sip_call_id"] for one in (ours, theirs)]
+        assert known[0] == known[1]
         await until(lambda: hears(ours, 660) and hears(theirs, 440))
         ours.leg.send_keys("42#")
         await until(lambda: theirs.keys == "42#")
@@ -178,6 +180,7 @@ async def test_a_dead_far_end_is_noticed() -> None:
         far.parties.pacer.remove(theirs)  # it sends nothing any more
         await ours.gone.wait()
         assert gone(ours) == "no media"
+        assert ended(ours).failure  # nobody hung up
 
 
 async def test_a_refer_moves_the_agent_to_someone_else() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.lines.sip.dialogs.core import Core, CoreEffect, Reported
-from gateway.lines.sip.dialogs.placing import Dial
+from gateway.lines.sip.dialogs.placing import Dial, outcome_of
 from gateway.lines.sip.dialogs.vocabulary import Established, MediaAgreed, MediaRefused
 from gateway.lines.sip.message.message import Request
 from gateway.lines.sip.transactions.layer import Emit
@@ -63,3 +63,12 @@ def test_a_second_description_while_it_rings_moves_the_sound_too() -> None:
     assert agreed(take(it, answer(invite, 183, "one", "192.0.2.77", 5000))) == [
         ("192.0.2.77", 5000)
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [(486, "busy"), (480, "no_answer"), (603, "refused"), (607, "refused"), (608, "refused"),
+     (500, "failed"), (606, "failed")],
+)  # fmt: skip
+def test_what_a_final_response_means(code: int, outcome: str) -> None:
+    assert outcome_of(code) == outcome

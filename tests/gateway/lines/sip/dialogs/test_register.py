@@ -119,7 +119,15 @@ def test_a_registrar_cannot_make_us_flood_it() -> None:
     asked = sent(it.begin(0.0))
     it.answered(asked.label, granted(asked.request, 1), 0.0)
     assert it.deadline is not None
-    assert it.deadline >= 30.0
+    assert it.deadline >= 7.0
+
+
+def test_a_grant_of_twenty_seconds_is_renewed_before_it_ends() -> None:
+    it = registration()
+    asked = sent(it.begin(0.0))
+    it.answered(asked.label, granted(asked.request, 20), 0.0)
+    assert it.deadline is not None
+    assert 5.0 <= it.deadline <= 16.0
 
 
 def test_leaving() -> None:

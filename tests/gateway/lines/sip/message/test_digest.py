@@ -185,3 +185,16 @@ def test_no_header_raises(text: str) -> None:
 
 def test_secrets_are_not_shown() -> None:
     assert "hunter2" not in repr(Credentials("alice", "hunter2"))
+
+
+def test_a_proxys_challenge_and_then_the_callees_are_two() -> None:
+    message, mine = asked(), answers()
+    proxy, callee, other = Response(407, ""), Response(401, ""), Response(407, "")
+    proxy.headers.set("Proxy-Authenticate", 'Digest realm="carrier", nonce="n"')
+    callee.headers.set("WWW-Authenticate", 'Digest realm="pbx", nonce="m"')
+    other.headers.set("Proxy-Authenticate", 'Digest realm="carrier", nonce="o"')
+    assert mine.answer(message, proxy, 0)
+    assert mine.answer(message, callee, 1)
+    assert parse_digest(message.headers["Proxy-Authorization"])["realm"] == "carrier"
+    assert parse_digest(message.headers["Authorization"])["realm"] == "pbx"
+    assert not mine.answer(message, other, 2)  # the password that the carrier had was wrong
