@@ -226,11 +226,10 @@ class ToolProcess:
 
     async def close(self) -> None:
         """Let it end, once its writes are done."""
-        if self._idle is not None:
-            self._idle.cancel()
-        child, self._child = self._child, None
-        if child is not None:
-            await child.close()
+        self._stay()
+        self._let_go()
+        if self._resting is not None:
+            await asyncio.wait([self._resting])
 
     def _expected(self, task: asyncio.Task[_Child]) -> None:
         self._expecting = None
@@ -239,21 +238,27 @@ class ToolProcess:
 
     def _rest(self) -> None:
         """Let it end where nobody has used it for long; it is started again when it is wanted."""
-        if self._child is not None and self._child.busy:
-            self._wait()
-        elif self._resting is None or self._resting.done():
-            self._resting = asyncio.create_task(self.close())
+        (self._wait if self._child and self._child.busy else self._let_go)()
+
+    def _let_go(self) -> None:
+        """Let the present one end; whoever comes now is given another."""
+        if (child := self._child) is not None:
+            self._child, self._resting = None, asyncio.create_task(child.close())
 
     def _wait(self) -> None:
+        self._stay()
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest)
+
+    def _stay(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
-        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest)
 
     async def _running(self) -> _Child:
         async with self._starting:
-            self._wait()
+            self._stay()
             if self._child is None or self._child.over:
                 self._child = await self._start()
+            self._wait()
             return self._child
 
     async def _start(self) -> _Child:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.lines.rtp.offer import Srtp
@@ -12,6 +12,7 @@ from gateway.lines.sip.message.digest import Challenges, Unproved
 from gateway.lines.sip.message.message import Request, call_id, clean
 from gateway.lines.sip.settings import SipSettings, TrunkSettings, secret
 from gateway.lines.sip.transactions.hop import Hop
+from gateway.lines.sip.transactions.layer import RequestArrived
 from gateway.lines.sip.transport.guard import Guard
 from gateway.log_events import CallRefusedLogged
 from gateway.ports import CallTaker, Refusal
@@ -94,6 +95,22 @@ class Admission:
             return rejection(refusal, agent)
         return Verdict(agent, srtp, name, user)
 
+    def refused(self, arrived: RequestArrived, why: Rejection) -> CallRefusedLogged:
+        """Say for the log which call was not taken."""
+        request = arrived.request
+        return CallRefusedLogged(
+            line="sip",
+            direction="inbound",
+            cause=why.cause,
+            said=why.why or None,
+            agent=why.agent,
+            caller=caller_of(request, trusted=False),
+            callee=called_number(request, self._settings.registered_users),
+            host=arrived.hop.host,
+            known_as=clean(call_id(request)),
+            code=why.code or None,
+        )
+
     def _named(self, host: str) -> bool:
         """Whether somebody may call from here who proves nothing.
 
@@ -109,24 +126,6 @@ class Admission:
             return wanted
         # RFC 4568, section 7: keys are only as secret as the signalling that carries them.
         return None if wanted == "required" else "never"
-
-
-def refused_call(
-    request: Request, hop: Hop, why: Rejection, own: Collection[str] = ()
-) -> CallRefusedLogged:
-    """Say for the log which call was not taken; `own` as `called_number` has it."""
-    return CallRefusedLogged(
-        line="sip",
-        direction="inbound",
-        cause=why.cause,
-        said=why.why or None,
-        agent=why.agent,
-        caller=caller_of(request, trusted=False),
-        callee=called_number(request, own),
-        host=hop.host,
-        known_as=clean(call_id(request)),
-        code=why.code or None,
-    )
 
 
 def cause_of(over: Over) -> str:

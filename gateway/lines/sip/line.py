@@ -13,7 +13,7 @@ from gateway.events import CallerKey, CallInfo, TransferEnded
 from gateway.lines.port import Speak, Standing, Wire
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
-from gateway.lines.sip.admission import Admission, Rejection, Verdict, cause_of, refused_call
+from gateway.lines.sip.admission import Admission, Rejection, Verdict, cause_of
 from gateway.lines.sip.desk import NO_MEDIA, Desk, Member
 from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.dialogs.core import CallKey, Invited
@@ -42,7 +42,6 @@ from gateway.lines.sip.network import SipNetwork, token
 from gateway.lines.sip.settings import SipSettings
 from gateway.lines.sip.toll import Toll
 from gateway.lines.sip.transactions.hop import Timers
-from gateway.lines.sip.transactions.layer import RequestArrived
 from gateway.lines.sip.transfers import Transfers
 from gateway.lines.websocket.upgrade import SocketDoor
 from gateway.ports import CallTaker
@@ -148,11 +147,7 @@ class SipLine:
         if not isinstance(verdict, Verdict):
             _tell_refusal(arrived.hop.host, verdict)
             if verdict.cause:
-                self._answer.missed(
-                    refused_call(
-                        arrived.request, arrived.hop, verdict, self.settings.registered_users
-                    )
-                )
+                self._answer.missed(self._admission.refused(arrived, verdict))
             code, headers = verdict.code, verdict.headers
             self.network.post(lambda now: core.refuse(arrived, code, now, headers))
             return
@@ -162,9 +157,7 @@ class SipLine:
 
         member = self._desk.admit(invited, verdict.srtp, describe)
         if isinstance(member, Rejection):
-            self._answer.missed(
-                refused_call(arrived.request, arrived.hop, member, self.settings.registered_users)
-            )
+            self._answer.missed(self._admission.refused(arrived, member))
             return
         if member is None:
             return
@@ -211,9 +204,7 @@ class SipLine:
                 if member.arrived is not None and not member.begun:
                     said = Rejection(report.code, report.reason, cause=cause_of(report))
                     asked = member.arrived
-                    self._answer.missed(
-                        refused_call(asked.request, asked.hop, said, self.settings.registered_users)
-                    )
+                    self._answer.missed(self._admission.refused(asked, said))
                 self._desk.over(member, report)
             case Referred():
                 self._transfers.referred(member, report)
@@ -258,11 +249,6 @@ class SipLine:
     def end_leg(self, leg: SipLeg, reason: str) -> None:
         """Hang up."""
         self._desk.order_leg(leg, HangUp(reason))
-
-    def _missed(self, arrived: RequestArrived, why: Rejection) -> None:
-        """Have a call that was not taken in the log."""
-        own = self.settings.registered_users
-        self._answer.missed(refused_call(arrived.request, arrived.hop, why, own))
 
     def leg_is_dead(self, leg: SipLeg, seconds: float) -> None:
         """Hang up on a far end that has gone silent."""

@@ -196,9 +196,26 @@ async def test_a_process_that_nobody_uses_ends_and_is_started_again(tmp_path, mo
     monkeypatch.setattr(isolated, "IDLE_SECONDS", 0.05)
     async with opened(tmp_path) as tools:
         first = await tools.run("who")
+        await rests(tools)
+        assert await tools.run("who") != first
+
+
+async def rests(tools: Tools) -> None:
+    """Wait until nobody has the process any more."""
+    async with asyncio.timeout(20.0):
         while tools.process._child is not None:  # noqa: ASYNC110 (another process ends)
             await asyncio.sleep(0.01)
-        assert await tools.run("who") != first
+
+
+@pytest.mark.real_time
+async def test_a_process_that_is_wanted_as_it_is_to_rest_rests_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolated, "IDLE_SECONDS", 0.05)
+    async with opened(tmp_path) as tools:
+        await tools.run("who")
+        await rests(tools)
+        tools.process._rest()  # as the timer does while a start takes long
+        await tools.run("who")
+        await rests(tools)
 
 
 @pytest.mark.parametrize(

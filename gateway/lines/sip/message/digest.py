@@ -294,10 +294,5 @@ class Challenges:
 
 def _answered(request: Request, answering: str, challenge: dict[str, str]) -> bool:
     """Return whether a request holds credentials for the realm of a challenge already."""
-    for line in request.headers.getlist(answering):
-        try:
-            if parse_digest(line).get("realm") == challenge["realm"]:
-                return True
-        except ValueError:
-            continue
-    return False
+    said = map(parse_digest, request.headers.getlist(answering))  # which we wrote
+    return any(one.get("realm") == challenge["realm"] for one in said)
