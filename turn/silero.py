@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from inference.graph import Graph, Node
+from inference.graph import Graph
+from inference.network import Network
 
 Floats = npt.NDArray[np.float32]
-_Array = Floats | npt.NDArray[np.int64]
 
 BRANCHES: Final = {16000: "then_branch", 8000: "else_branch"}
 """The model holds a network for each rate, and chooses by its input `sr`."""
@@ -39,17 +39,11 @@ def with_matrices(model: bytes, rate: int) -> bytes:
 
     Raise ValueError where the model is not built as this one is.
     """
-    graph = Graph(model)
-    weights = _Weights(graph, rate)
-    maker = _Maker(graph)
-    spectra = maker.spectra(weights.read("forward_basis_buffer")[:, 0])
-    heard = maker.encoder(spectra, weights)
-    maker.decoder(heard, weights)
-    graph.nodes = maker.nodes
-    graph.drop_input("sr")
-    graph.forget_shapes()
-    graph.drop_unused()
-    return graph.encode()
+    weights = _Weights(Graph(model), rate)
+    network = Network({"input": ("float32", 2), "state": ("float32", 3)})
+    spectra = _spectra(network, weights.read("forward_basis_buffer")[:, 0])
+    _decoder(network, _encoder(network, spectra, weights), weights)
+    return network.encode({"output": ("float32", 2), "stateN": ("float32", 3)})
 
 
 class _Weights:
@@ -75,80 +69,53 @@ class _Weights:
         return np.concatenate([i, o, f, g])
 
 
-class _Maker:
-    """Writes the nodes, each of which makes one tensor named after its place."""
+def _spectra(network: Network, basis: Floats) -> str:
+    """Make the magnitudes of all spectra of a window, in one row: `[batch, steps * bins]`.
 
-    def __init__(self, graph: Graph) -> None:
-        self.nodes: list[Node] = []
-        self._graph = graph
+    `basis` is `[2 * bins, samples]`: cosines, then sines.
+    """
+    rows, length = basis.shape
+    hop, bins = length // 2, rows // 2
+    padded = network.add("Pad", "input", _ints(0, 0, 0, hop // 2), mode="reflect")
+    # Spectra overlap by half: halves are laid side by side.
+    halves = network.add("Reshape", padded, _ints(0, -1, hop))
+    firsts = network.add("Slice", halves, _ints(0), _ints(-1), _ints(1))
+    seconds = network.add("Slice", halves, _ints(1), _ints(STEPS + 1), _ints(1))
+    overlapping = network.add("Concat", firsts, seconds, axis=2)
+    frames = network.add("Reshape", overlapping, _ints(-1, length))
+    spectrum = network.add("MatMul", frames, basis.T / np.float32(FULL_SCALE))
+    parts = ("real", "imaginary")
+    network.add("Split", spectrum, to=parts, axis=1)
+    power = network.add("Add", *(network.add("Mul", part, part) for part in parts))
+    return network.add("Reshape", network.add("Sqrt", power), _ints(-1, STEPS * bins))
 
-    def spectra(self, basis: Floats) -> str:
-        """Make the magnitudes of all spectra of a window, in one row: `[batch, steps * bins]`.
 
-        `basis` is `[2 * bins, samples]`: cosines, then sines.
-        """
-        rows, length = basis.shape
-        hop, bins = length // 2, rows // 2
-        self._make("Pad", "input", _ints(0, 0, 0, hop // 2), to="padded", mode="reflect")
-        # Spectra overlap by half: halves are laid side by side.
-        self._make("Reshape", "padded", _ints(0, -1, hop), to="halves")
-        self._make("Slice", "halves", _ints(0), _ints(-1), _ints(1), to="firsts")
-        self._make("Slice", "halves", _ints(1), _ints(STEPS + 1), _ints(1), to="seconds")
-        self._make("Concat", "firsts", "seconds", to="overlapping", axis=2)
-        self._make("Reshape", "overlapping", _ints(-1, length), to="frames")
-        self._make("MatMul", "frames", basis.T / np.float32(FULL_SCALE), to="spectrum")
-        self._split("spectrum", "real", "imaginary", axis=1)
-        self._make("Mul", "real", "real", to="real_power")
-        self._make("Mul", "imaginary", "imaginary", to="imaginary_power")
-        self._make("Add", "real_power", "imaginary_power", to="power")
-        self._make("Sqrt", "power", to="magnitude")
-        return self._make("Reshape", "magnitude", _ints(-1, STEPS * bins), to="magnitudes")
+def _encoder(network: Network, name: str, weights: _Weights) -> str:
+    """Make what is heard in the window: `[batch, units]`."""
+    steps = STEPS
+    for number, stride in enumerate(STRIDES):
+        weight = weights.read(f"encoder.{number}.reparam_conv.weight")
+        matrix = as_matrix(weight, steps, stride)
+        steps = matrix.shape[1] // len(weight)
+        bias = np.tile(weights.read(f"encoder.{number}.reparam_conv.bias"), steps)
+        name = network.add("Relu", network.add("Gemm", name, matrix, bias))
+    return name
 
-    def encoder(self, name: str, weights: _Weights) -> str:
-        """Make what is heard in the window: `[batch, units]`."""
-        steps = STEPS
-        for number, stride in enumerate(STRIDES):
-            weight = weights.read(f"encoder.{number}.reparam_conv.weight")
-            matrix = as_matrix(weight, steps, stride)
-            steps = matrix.shape[1] // len(weight)
-            bias = np.tile(weights.read(f"encoder.{number}.reparam_conv.bias"), steps)
-            self._make("Gemm", name, matrix, bias, to=f"convolved_{number}")
-            name = self._make("Relu", f"convolved_{number}", to=f"encoded_{number}")
-        return name
 
-    def decoder(self, name: str, weights: _Weights) -> None:
-        """Make `output`, the probability of speech, and `stateN`."""
-        bias = np.concatenate([weights.gates("rnn.bias_ih"), weights.gates("rnn.bias_hh")])
-        self._split("state", "hidden", "cell", axis=0)
-        self._make("Unsqueeze", name, _ints(0), to="sequence")
-        recurrent = (weights.gates("rnn.weight_ih")[None], weights.gates("rnn.weight_hh")[None])
-        inputs = [self._name(each) for each in ("sequence", *recurrent, bias[None])]
-        outputs = ["", "hidden_after", "cell_after"]
-        self.nodes.append(
-            Node.make("LSTM", [*inputs, "", "hidden", "cell"], outputs, hidden_size=UNITS)
-        )
-        self._make("Concat", "hidden_after", "cell_after", to="stateN", axis=0)
-        self._make("Squeeze", "hidden_after", _ints(0), to="remembered")
-        self._make("Relu", "remembered", to="decoded")
-        last = weights.read("decoder.2.weight")[0], weights.read("decoder.2.bias")
-        self._make("Gemm", "decoded", *last, to="logit")
-        self._make("Sigmoid", "logit", to="output")
-
-    def _make(self, op: str, *inputs: str | _Array, to: str, **attributes: int | str) -> str:
-        names = [self._name(each) for each in inputs]
-        self.nodes.append(Node.make(op, names, [to], **attributes))
-        return to
-
-    def _split(self, name: str, first: str, second: str, *, axis: int) -> None:
-        self.nodes.append(Node.make("Split", [name], [first, second], axis=axis))
-
-    def _name(self, tensor: str | _Array) -> str:
-        """Name a tensor; numbers become a constant."""
-        if isinstance(tensor, str):
-            return tensor
-        name = f"constant_{len(self._graph.constants)}"
-        self._graph.set_constant(name, tensor)
-        return name
+def _decoder(network: Network, name: str, weights: _Weights) -> None:
+    """Make `output`, the probability of speech, and `stateN`."""
+    bias = np.concatenate([weights.gates("rnn.bias_ih"), weights.gates("rnn.bias_hh")])
+    before, after = ("hidden", "cell"), ("hidden_after", "cell_after")
+    network.add("Split", "state", to=before, axis=0)
+    recurrent = (weights.gates("rnn.weight_ih")[None], weights.gates("rnn.weight_hh")[None])
+    network.add(
+        "LSTM", network.add("Unsqueeze", name, _ints(0)), *recurrent, bias[None], "", *before,
+        to=("", *after), hidden_size=UNITS,
+    )  # fmt: skip
+    network.add("Concat", *after, to=("stateN",), axis=0)
+    decoded = network.add("Relu", network.add("Squeeze", after[0], _ints(0)))
+    last = weights.read("decoder.2.weight")[0], weights.read("decoder.2.bias")
+    network.add("Sigmoid", network.add("Gemm", decoded, *last), to=("output",))
 
 
 def as_matrix(weight: Floats, steps: int, stride: int) -> Floats:

@@ -217,16 +217,10 @@ class _View:
         following = self._following(stop, until)
         if following is None:
             return False
-        if (same := self._same_speech(stop, following)) is not None:
+        if (same := goes_on(self.tape, stop, following)) is not None:
             return same
         # Marks that say nothing: an answer would not come while the caller is still talking.
         return not cleared and following < said.speech_end + round(ANSWER_SECONDS * self.rate)
-
-    def _same_speech(self, stop: int, following: int) -> bool | None:
-        """Return whether one utterance goes on over a gap; None where no marks tell."""
-        before = [name for at, name in self.tape.marks if at <= stop]
-        after = [name for at, name in self.tape.marks if at > following]
-        return same_speech(before[-1], after[0]) if before and after else None
 
     def _following(self, stop: int, until: int) -> int | None:
         """Return where there is sound again after `stop`."""
@@ -285,12 +279,19 @@ class _View:
                 for s in self.tape.said
             )
             # One answer may begin just as the sound of the last is over.
-            caused = caused or self._same_speech(gap, resumed) is False
+            caused = caused or goes_on(self.tape, gap, resumed) is False
             if resumed - gap < LOST_PAUSE * self.rate and not caused:
                 yield resumed, -(-(resumed - gap) // frame)
 
 
 _MARK = re.compile(r"g(\d+):u(\d+):\d+")
+
+
+def goes_on(tape: Tape, stop: int, following: int) -> bool | None:
+    """Return whether one utterance goes on over a gap; None where no marks tell."""
+    before = [name for at, name in tape.marks if at <= stop]
+    after = [name for at, name in tape.marks if at > following]
+    return same_speech(before[-1], after[0]) if before and after else None
 
 
 def same_speech(one: str, other: str) -> bool | None:

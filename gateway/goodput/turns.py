@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gateway.caller.measure import Said, Tape, lateness, measure, same_speech, utterance
+from gateway.caller.measure import Said, Tape, goes_on, lateness, measure, utterance
 from gateway.goodput.judging import TurnFigures
 from media.level import audible
 
@@ -80,18 +80,13 @@ def _stop_delay(tape: Tape, heard: Sequence[tuple[int, int]], said: Said) -> flo
     pause = round(YIELD_PAUSE * tape.form.rate)
     end: int | None = None
     for start, stop in heard:
-        if start > onset and (end is None or start - end > pause or _is_new(tape, end, start)):
+        if start > onset and (
+            end is None or start - end > pause or goes_on(tape, end, start) is False
+        ):
             break
         if stop > onset:
             end = stop
     return None if end is None else (end - onset) / tape.form.rate
-
-
-def _is_new(tape: Tape, end: int, start: int) -> bool:
-    """Return whether marks show that what begins at `start` is not what was heard until `end`."""
-    before = [name for at, name in tape.marks if at <= end]
-    after = next((name for at, name in tape.marks if at > start), None)
-    return bool(before) and after is not None and same_speech(before[-1], after) is False
 
 
 def _answer(
@@ -99,12 +94,10 @@ def _answer(
 ) -> float | None:
     """Return how soon a cut-in was answered; the speech that was cut into is no answer."""
     stop = said.speech_start + round(stop_delay * tape.form.rate)
-    before = [name for at, name in tape.marks if at <= stop]
     for start, _ in heard:
         if not said.speech_end - round(EARLY * tape.form.rate) <= start < until:
             continue
-        after = next((name for at, name in tape.marks if at > start), None)
-        if before and after is not None and same_speech(before[-1], after):
+        if goes_on(tape, stop, start):
             continue
         return (start - said.speech_end) / tape.form.rate
     return None

@@ -149,8 +149,7 @@ class _Child:
             log.warning("tools_garbled", file=self._name, error=type(garbage).__name__)
         finally:
             self._end()
-        status = await self._process.wait()
-        if status:
+        if status := await self._process.wait():
             log.warning("tools_ended", file=self._name, status=status)
 
     def _answered(self, answer: Answer) -> None:
@@ -226,7 +225,8 @@ class ToolProcess:
 
     async def close(self) -> None:
         """Let it end, once its writes are done."""
-        self._stay()
+        if self._idle is not None:
+            self._idle.cancel()
         self._let_go()
         if self._resting is not None:
             await asyncio.wait([self._resting])
@@ -238,24 +238,24 @@ class ToolProcess:
 
     def _rest(self) -> None:
         """Let it end where nobody has used it for long; it is started again when it is wanted."""
-        (self._wait if self._child and self._child.busy else self._let_go)()
+        if self._child is not None and self._child.busy:
+            self._wait()
+        else:
+            self._let_go()
 
     def _let_go(self) -> None:
         """Let the present one end; whoever comes now is given another."""
-        if (child := self._child) is not None:
-            self._child, self._resting = None, asyncio.create_task(child.close())
+        child, self._child = self._child, None
+        if child is not None:
+            self._resting = asyncio.create_task(child.close())
 
     def _wait(self) -> None:
-        self._stay()
-        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest)
-
-    def _stay(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest)
 
     async def _running(self) -> _Child:
         async with self._starting:
-            self._stay()
             if self._child is None or self._child.over:
                 self._child = await self._start()
             self._wait()

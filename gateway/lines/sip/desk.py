@@ -32,9 +32,6 @@ from gateway.lines.sip.transactions.hop import Hop
 from gateway.lines.sip.transactions.layer import RequestArrived
 from gateway.ports import Free, no_place
 
-NO_MEDIA = "no media"
-"""Why a call ends whose far end went silent: that is a failure of the line's, and nobody's wish."""
-
 PLAIN = re.compile(r"[A-Za-z0-9+*._-]{1,64}")
 """Users that need no escape in a URI (RFC 3261, section 25.1)."""
 
@@ -226,7 +223,7 @@ class Desk:
             return
         self._legs.pop(leg, None)
         said = over.reason or ("hung up" if over.outcome == "hung_up" else over.outcome)
-        leg.over(said, over.by == "failure" or over.reason == NO_MEDIA)
+        leg.over(said, over.by == "failure")
 
 
 def _user(uri: str) -> str:

@@ -14,7 +14,7 @@ from gateway.lines.port import Speak, Standing, Wire
 from gateway.lines.rtp.codecs import Codec
 from gateway.lines.sip.accounts import Accounts
 from gateway.lines.sip.admission import Admission, Rejection, Verdict, cause_of
-from gateway.lines.sip.desk import NO_MEDIA, Desk, Member
+from gateway.lines.sip.desk import Desk, Member
 from gateway.lines.sip.dialler import Dialler
 from gateway.lines.sip.dialogs.core import CallKey, Invited
 from gateway.lines.sip.dialogs.vocabulary import (
@@ -253,7 +253,7 @@ class SipLine:
     def leg_is_dead(self, leg: SipLeg, seconds: float) -> None:
         """Hang up on a far end that has gone silent."""
         log.info("sip_media_timeout", call_id=leg.info.call_id, seconds=round(seconds, 1))
-        self._desk.order_leg(leg, HangUp(NO_MEDIA, 102))
+        self._desk.order_leg(leg, HangUp("no media", 102, failure=True))
 
 
 def _tell_refusal(host: str, refused: Rejection) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from gateway.doors.callees import check_pattern
-from gateway.lines.sip.message.address import ip_of, parse_uri
+from gateway.lines.sip.message.address import ip_of, parse_uri, unmapped
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
@@ -197,9 +197,7 @@ class SipSettings:
 
     def trunk_of(self, host: str) -> tuple[str, TrunkSettings] | None:
         """Find the trunk that an address belongs to."""
-        address = ipaddress.ip_address(host)
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped  # a socket of both families writes them so
+        address = unmapped(ipaddress.ip_address(host))
         for name, trunk in self.trunks.items():
             for text in trunk.networks:
                 network = ipaddress.ip_network(text, strict=False)

@@ -113,7 +113,7 @@ class Moonshine:
         self._loaded: tuple[MoonshineModel, Tokens] | None = None
 
     def load(self) -> tuple[MoonshineModel, Tokens]:
-        """Load the models (0.2 s); raise ModelMissing or ModelWrong."""
+        """Load the models (0.5 s); raise ModelMissing or ModelWrong."""
         if self._loaded is None:
             tokens = Tokens(find(MODEL, "tokenizer.bin").read_bytes())
             model = load(self._runtime)

@@ -89,9 +89,7 @@ class _Weights:
 
     def norm(self, name: str) -> Array:
         """Return the weights of a normalisation."""
-        ends = (f"model.decoder.{name}.weight", f"model.decoder.{name}.weight_merged_0")
-        found = [each for each in ends if each in self._file.constants]
-        return self.constant(found[0] if found else ends[0])
+        return self.constant(f"model.decoder.{name}.weight_merged_0")
 
     def embedding(self) -> tuple[Array, Array, Array]:
         """Return the pieces' own numbers, as 8-bit ones with their scale and zero."""

@@ -6,6 +6,7 @@ Knows nothing of how the dialog came to be; `answering` and `placing` do.
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from gateway.lines.rtp.offer import NotAcceptable
 from gateway.lines.sip.dialogs.dialog import Dialog
@@ -212,7 +213,8 @@ class DialogSession:
             return []
         self.over = True
         self.provisionals.stop()
-        over = by_failure or Over("local", "hung_up", 0, order.reason)
+        by: Literal["failure", "local"] = "failure" if order.failure else "local"
+        over = by_failure or Over(by, "hung_up", 0, order.reason)
         effects: list[CallEffect] = [over]
         if self.answered and not self.confirmed:
             self._bye_waits = True

@@ -46,6 +46,8 @@ class HangUp:
     "goes into a Reason header (RFC 3326)"
     code: int = 16
     "Q.850 cause; 16 is normal clearing"
+    failure: bool = False
+    "nobody wishes it: the call cannot go on"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gateway.lines.sip.message.address import unmapped
+
 ANSWER_SECONDS = 600.0
 """How long somebody is heard to whom we sent a request: registrations and sessions are renewed
 twice within it, and what they ask of us is judged like anybody's."""
@@ -53,8 +55,7 @@ class Guard:
                 address = ipaddress.ip_address(host.partition("%")[0])
             except ValueError:
                 return False
-            mapped = address.ipv4_mapped if address.version == 6 else None
-            known = any((mapped or address) in network for network in self._networks)
+            known = any(unmapped(address) in network for network in self._networks)
             self._known[host] = known
             if len(self._known) > MAX_SOURCES:
                 self._known.popitem(last=False)
